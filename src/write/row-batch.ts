@@ -1,0 +1,121 @@
+/**
+ * The rows of one append request: their bytes as `ProtoRows.serialized_rows` entries one behind the other,
+ * where each row begins, and which message it came from.
+ */
+import type { MessageBatch } from "../message.ts";
+import { WireWriter } from "./wire-writer.ts";
+
+/** When a batch is full. */
+export interface RowBatchLimits {
+  /** Enough bytes for a request. */
+  readonly maxBytes: number;
+  readonly maxRows: number;
+  /** More bytes than the rows of a request may ever have. */
+  readonly maxRequestBytes: number;
+}
+
+/** What became of a row: `stored`; `full`: taken back, it belongs into the next batch; `tooLarge`: no request can carry it. */
+export type RowEnd = "stored" | "full" | "tooLarge";
+
+/** Tag of `ProtoRows.serialized_rows`, field 1. */
+const serializedRowsTag = 10;
+
+export class RowBatch {
+  /** Bytes kept free in front of the rows, so that the request's header can be put there without a copy. */
+  static readonly headroom = 64;
+
+  readonly writer: WireWriter;
+  readonly limits: RowBatchLimits;
+  rowCount = 0;
+  #starts = new Uint32Array(1024);
+  #messages = new Uint32Array(1024);
+  #origins: { readonly batch: MessageBatch; readonly firstRow: number }[] = [];
+  #lengthWidth = 1;
+
+  constructor(limits: RowBatchLimits) {
+    this.limits = limits;
+    this.writer = new WireWriter(RowBatch.headroom + limits.maxBytes + 16_384);
+    this.clear();
+  }
+
+  /** Makes the batch empty again; the buffer is kept. */
+  clear(): void {
+    this.writer.position = RowBatch.headroom;
+    this.rowCount = 0;
+    this.#origins = [];
+  }
+
+  /** Bytes of the rows, tags and lengths included. */
+  get byteLength(): number {
+    return this.writer.position - RowBatch.headroom;
+  }
+
+  /** No further row is taken: the batch has its bytes or its rows. */
+  get full(): boolean {
+    return this.byteLength >= this.limits.maxBytes || this.rowCount >= this.limits.maxRows;
+  }
+
+  /** The rows that follow come from this batch of messages. */
+  from(batch: MessageBatch): void {
+    if (this.#origins.at(-1)?.batch !== batch) this.#origins.push({ batch, firstRow: this.rowCount });
+  }
+
+  /** The batches of messages that rows came from, each with its first row. */
+  get origins(): readonly { readonly batch: MessageBatch; readonly firstRow: number }[] {
+    return this.#origins;
+  }
+
+  /** Begins a row; its fields are then written to `writer`. */
+  beginRow(): void {
+    if (this.rowCount === this.#starts.length) this.#grow();
+    const writer = this.writer;
+    this.#starts[this.rowCount] = writer.position;
+    writer.reserve(6);
+    writer.bytes[writer.position++] = serializedRowsTag;
+    writer.fork(this.#lengthWidth);
+  }
+
+  /** Ends the row that `beginRow` began. Unless it is stored, its bytes are taken back. */
+  endRow(message: number): RowEnd {
+    const start = this.#starts[this.rowCount]!;
+    this.#lengthWidth = this.writer.join(start + 1, this.#lengthWidth);
+    if (this.byteLength > this.limits.maxRequestBytes) {
+      const alone = this.writer.position - start > this.limits.maxRequestBytes;
+      this.writer.position = start;
+      return alone ? "tooLarge" : "full";
+    }
+    this.#messages[this.rowCount++] = message;
+    return "stored";
+  }
+
+  /** Takes the row back that `beginRow` began: its message was refused. */
+  takeBack(): void {
+    this.writer.position = this.#starts[this.rowCount]!;
+  }
+
+  /** Offset in the writer's bytes of the first byte of a row, its tag. */
+  rowStart(row: number): number {
+    return this.#starts[row]!;
+  }
+
+  /** Offset behind the last byte of a row. */
+  rowEnd(row: number): number {
+    return row + 1 < this.rowCount ? this.#starts[row + 1]! : this.writer.position;
+  }
+
+  /** Index of the message that a row came from, within its batch of messages. */
+  messageOf(row: number): number {
+    return this.#messages[row]!;
+  }
+
+  #grow(): void {
+    this.#starts = doubled(this.#starts);
+    this.#messages = doubled(this.#messages);
+  }
+}
+
+function doubled(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const grown = new Uint32Array(array.length * 2);
+  grown.set(array);
+  return grown;
+}

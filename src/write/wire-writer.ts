@@ -1,0 +1,144 @@
+/**
+ * A growable buffer that takes protobuf's wire types. One writer lives as long as its batch; a row that is
+ * refused is taken back by setting `position` to where it began.
+ *
+ * Conversions check room once per value (`reserve`) and then store bytes without further checks.
+ */
+
+const two32 = 4_294_967_296;
+
+export class WireWriter {
+  bytes: Buffer;
+  view: DataView;
+  /** Offset of the next byte to be written. */
+  position: number;
+
+  constructor(capacity: number) {
+    this.bytes = Buffer.allocUnsafeSlow(capacity);
+    this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, capacity);
+    this.position = 0;
+  }
+
+  /** Makes room for `count` more bytes. Call it before raw stores into `bytes`; it may replace `bytes` and `view`. */
+  reserve(count: number): void {
+    if (this.position + count > this.bytes.length) this.#grow(count);
+  }
+
+  #grow(count: number): void {
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.position + count + 1024));
+    this.bytes.copy(grown, 0, 0, this.position);
+    this.bytes = grown;
+    this.view = new DataView(grown.buffer, grown.byteOffset, grown.length);
+  }
+
+  /** An unsigned 32-bit integer as a varint: tags, lengths. */
+  varint32(value: number): void {
+    this.reserve(5);
+    const bytes = this.bytes;
+    let at = this.position;
+    while (value > 127) {
+      bytes[at++] = (value & 127) | 128;
+      value >>>= 7;
+    }
+    bytes[at++] = value;
+    this.position = at;
+  }
+
+  /** A 64-bit integer, given as two unsigned 32-bit halves of its two's complement, as a varint. */
+  varint64(low: number, high: number): void {
+    this.reserve(10);
+    const bytes = this.bytes;
+    let at = this.position;
+    while (high !== 0) {
+      bytes[at++] = (low & 127) | 128;
+      low = ((low >>> 7) | (high << 25)) >>> 0;
+      high >>>= 7;
+    }
+    while (low > 127) {
+      bytes[at++] = (low & 127) | 128;
+      low >>>= 7;
+    }
+    bytes[at++] = low;
+    this.position = at;
+  }
+
+  /** A safe integer (|value| ≤ 2^53 − 1) as int64 or int32: negative ones take ten bytes. */
+  int64(value: number): void {
+    if (value >= 0 && value < two32) this.varint32(value);
+    else this.varint64(value >>> 0, Math.floor(value / two32) >>> 0);
+  }
+
+  /** Any int64. */
+  bigint64(value: bigint): void {
+    const bits = BigInt.asUintN(64, value);
+    this.varint64(Number(bits & 0xffff_ffffn), Number(bits >> 32n));
+  }
+
+  bool(value: boolean): void {
+    this.reserve(1);
+    this.bytes[this.position++] = value ? 1 : 0;
+  }
+
+  /** Eight little-endian bytes. */
+  double(value: number): void {
+    this.reserve(8);
+    this.view.setFloat64(this.position, value, true);
+    this.position += 8;
+  }
+
+  /** A length prefix and the bytes `source[start, end)`. */
+  lengthDelimited(source: Buffer, start: number, end: number): void {
+    const length = end - start;
+    this.reserve(length + 5);
+    this.varint32(length);
+    const bytes = this.bytes;
+    let at = this.position;
+    if (length < 48) for (let i = start; i < end; i++) bytes[at++] = source[i]!;
+    else at += source.copy(bytes, at, start, end);
+    this.position = at;
+  }
+
+  /** A length prefix and the text in UTF-8. */
+  text(value: string): void {
+    const length = Buffer.byteLength(value);
+    this.reserve(length + 5);
+    this.varint32(length);
+    this.position += this.bytes.write(value, this.position, "utf8");
+  }
+
+  /**
+   * Opens a length-delimited part whose length is not known yet.
+   *
+   * @param width how many bytes the length will probably take; a wrong guess costs a move of the part
+   * @returns where the part begins: hand it to `join`, with the same width
+   */
+  fork(width: number): number {
+    this.reserve(width);
+    const start = this.position;
+    this.position = start + width;
+    return start;
+  }
+
+  /** Closes the part that `fork` opened. Returns how many bytes the length took: the next guess. */
+  join(start: number, width: number): number {
+    const length = this.position - start - width;
+    const needed = varint32Width(length);
+    if (needed !== width) {
+      this.reserve(5);
+      this.bytes.copyWithin(start + needed, start + width, this.position);
+    }
+    const end = start + needed + length;
+    this.position = start;
+    this.varint32(length);
+    this.position = end;
+    return needed;
+  }
+}
+
+/** How many bytes an unsigned 32-bit integer takes as a varint. */
+export function varint32Width(value: number): number {
+  if (value < 1 << 7) return 1;
+  if (value < 1 << 14) return 2;
+  if (value < 1 << 21) return 3;
+  return value < 1 << 28 ? 4 : 5;
+}
