@@ -1,6 +1,6 @@
 /** Where a Google API is reached, and how a gRPC client for it is made. */
 import * as grpc from "@grpc/grpc-js";
-import type { AuthClient, GoogleAuth } from "google-auth-library";
+import type { GoogleAuth } from "google-auth-library";
 
 export interface Endpoint {
   readonly host: string;
@@ -21,7 +21,7 @@ export function baseUrl(endpoint: Endpoint): string {
 }
 
 /** What signs calls to endpoints that are not plaintext. Loaded only where such an endpoint is. */
-export type Credentials = GoogleAuth<AuthClient>;
+export type Credentials = GoogleAuth;
 
 /**
  * A gRPC client with a channel of its own.
@@ -51,13 +51,15 @@ function channelCredentials(endpoint: Endpoint, credentials: Credentials | undef
 
 function callCredentials(credentials: Credentials): grpc.CallCredentials {
   return grpc.credentials.createFromMetadataGenerator(({ service_url: url }, callback) => {
-    credentials.getRequestHeaders(url).then(
-      (headers) => {
+    const answer = async (): Promise<void> => {
+      try {
         const metadata = new grpc.Metadata();
-        for (const [name, value] of headers) metadata.set(name, value);
+        for (const [name, value] of await credentials.getRequestHeaders(url)) metadata.set(name, value);
         callback(null, metadata);
-      },
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
-    );
+      } catch (error) {
+        callback(error instanceof Error ? error : new Error(String(error)));
+      }
+    };
+    void answer();
   });
 }
