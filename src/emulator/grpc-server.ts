@@ -1,0 +1,108 @@
+/** The gRPC server of the embedded services: plaintext HTTP/2, on loopback unless told otherwise. */
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import * as grpc from "@grpc/grpc-js";
+import { systemClock } from "../lib/clock.ts";
+
+/** Requests and responses are as large as the services' own limits say; the transport sets none. */
+const transportOptions: grpc.ServerOptions = {
+  "grpc.max_receive_message_length": -1,
+  "grpc.max_send_message_length": -1,
+  "grpc.enable_channelz": 0,
+};
+
+/** Anything that knows its peer: every kind of grpc-js server call. */
+interface Peered {
+  getPeer(): string;
+}
+
+/**
+ * A gRPC server that owns its sockets, so that a fault can cut the connection of one call.
+ * Add services first, then listen.
+ */
+export class GrpcServer {
+  readonly #grpc = new grpc.Server(transportOptions);
+  readonly #connections = this.#grpc.createConnectionInjector(grpc.ServerCredentials.createInsecure());
+  readonly #sockets = new Map<string, Socket>();
+  readonly #listener = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+
+  /** Methods without a handler answer UNIMPLEMENTED. */
+  addService(definition: grpc.ServiceDefinition, handlers: grpc.UntypedServiceImplementation): void {
+    this.#grpc.addService(definition, handlers);
+  }
+
+  /** @param port 0 for any free one */
+  async listen(port = 0, host = "127.0.0.1"): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#listener.once("error", reject).listen(port, host, () => {
+        this.#listener.off("error", reject);
+        resolve();
+      });
+    });
+  }
+
+  get host(): string {
+    return this.#address.address;
+  }
+
+  get port(): number {
+    return this.#address.port;
+  }
+
+  /** Cuts the connection on which a call came, without a word; other calls of that connection fall with it. */
+  disconnect(call: Peered): void {
+    this.#sockets.get(call.getPeer())?.destroy();
+  }
+
+  /** Takes no more connections, lets open calls end for `graceMs`, then cuts what is left. */
+  async close(graceMs = 0): Promise<void> {
+    const closed = new Promise((resolve) => {
+      this.#listener.close(resolve);
+    });
+    const cut = systemClock.setTimer(() => this.#cutAll(), graceMs);
+    await new Promise((resolve) => {
+      this.#grpc.tryShutdown(resolve);
+    });
+    cut.cancel();
+    this.#cutAll();
+    await closed;
+  }
+
+  get #address(): AddressInfo {
+    const address = this.#listener.address();
+    if (address === null || typeof address === "string") throw new Error("The gRPC server does not listen");
+    return address;
+  }
+
+  #accept(socket: Socket): void {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    this.#sockets.set(peer, socket);
+    socket.once("close", () => this.#sockets.delete(peer));
+    this.#connections.injectConnection(socket);
+  }
+
+  #cutAll(): void {
+    for (const socket of this.#sockets.values()) socket.destroy();
+  }
+}
+
+/** Which messages of a method travel as bytes instead of objects. */
+export type BytesSide = "request" | "response" | "both";
+
+const asItIs = (bytes: Buffer): Buffer => bytes;
+
+/**
+ * The same service, with messages of one method handed over as encoded: for the busy methods, whose messages are
+ * not worth an object each.
+ */
+export function withBytes(definition: grpc.ServiceDefinition, method: string, side: BytesSide): grpc.ServiceDefinition {
+  const known = definition[method];
+  if (!known) throw new Error(`The service has no method ${method}`);
+  return {
+    ...definition,
+    [method]: {
+      ...known,
+      ...(side === "response" ? {} : { requestSerialize: asItIs, requestDeserialize: asItIs }),
+      ...(side === "request" ? {} : { responseSerialize: asItIs, responseDeserialize: asItIs }),
+    },
+  };
+}
