@@ -1,0 +1,90 @@
+/** The real command `millrace run` as a process of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { eventually } from "./eventually.ts";
+
+const cli = new URL("../../src/cli.ts", import.meta.url).pathname;
+
+export interface LogLine {
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+export class MillraceProcess {
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<number>;
+  #stderr = "";
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr += text;
+    });
+    this.#exit = new Promise((resolve) => {
+      child.on("exit", (code, signal) => resolve(code ?? (signal === "SIGKILL" ? 137 : 1)));
+    });
+  }
+
+  /** Writes the configuration to a file and starts `millrace run` with it, its HTTP server on a free port. */
+  static start(config: object): MillraceProcess {
+    const file = join(mkdtempSync(join(tmpdir(), "millrace-")), "config.yaml");
+    writeFileSync(file, stringify(config));
+    const { PUBSUB_EMULATOR_HOST: _, ...environment } = process.env;
+    const child = spawn(process.execPath, [cli, "run", "--config", file], {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: { ...environment, METADATA_SERVER_DETECTION: "none" },
+    });
+    return new MillraceProcess(child);
+  }
+
+  /** The structured log so far. */
+  get log(): LogLine[] {
+    return this.#stderr
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line) as LogLine);
+  }
+
+  /** Everything the process wrote to standard error. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Base URL of the HTTP server; known once it listens. */
+  async url(): Promise<string> {
+    const port = await eventually(`the HTTP server of millrace listens; its log: ${this.#stderr}`, () => {
+      if (!this.running) throw new Error(`millrace ended: ${this.#stderr}`);
+      return this.log.find((line) => typeof line["port"] === "number")?.["port"] as number | undefined;
+    });
+    return `http://127.0.0.1:${port}`;
+  }
+
+  /** Resolves when `/readyz` says that every pipeline is active. */
+  async ready(): Promise<this> {
+    const url = await this.url();
+    await eventually("millrace is ready", async () => ((await fetch(`${url}/readyz`)).ok ? true : undefined));
+    return this;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** The exit status, once the process has ended. */
+  exit(): Promise<number> {
+    return this.#exit;
+  }
+
+  /** Asks the process to drain, waits for its end and returns its exit status. */
+  async stop(): Promise<number> {
+    this.signal("SIGTERM");
+    return await this.#exit;
+  }
+}
