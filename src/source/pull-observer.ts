@@ -1,0 +1,23 @@
+/** What a subscription tells those who count. Called per response, request or batch, never per message. */
+export interface PullObserver {
+  /** A response with messages came in. */
+  received(messages: number, bytes: number): void;
+  /** The service has taken an Acknowledge request for so many messages. */
+  acked(messages: number): void;
+  /** The service has taken a request that gives so many messages back, at once or after a pause. */
+  nacked(messages: number): void;
+  /** Leases of so many messages are being extended, by so many requests. */
+  extended(messages: number, requests: number): void;
+  /** A request for so many messages was given up: the service will deliver them again. `code` is a gRPC status by name. */
+  requestFailed(kind: "ack" | "nack" | "extend", messages: number, code: string): void;
+  /** The leases of so many messages are not extended any more: `maxAckExtensionPeriod` or `releaseAfter` is over. */
+  leaseEnded(messages: number, reason: "limit" | "released"): void;
+  /** A stream answers. */
+  streamOpened(): void;
+  /** A stream has ended with this gRPC status, by name. */
+  streamClosed(code: string): void;
+  /** What is held at this moment: messages and bytes that are not settled, batches under lease. */
+  outstanding(messages: number, bytes: number, leases: number): void;
+  /** How long a batch of so many messages took from its arrival to its settlement, in seconds. */
+  timeToAck(seconds: number, messages: number): void;
+}
