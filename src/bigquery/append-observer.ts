@@ -1,0 +1,21 @@
+import type { RefusalCode } from "../errors.ts";
+
+/** Why a request is sent again. */
+export type RetryReason = "unavailable" | "refused" | "quota" | "setup" | "schema" | "rowErrors" | "split";
+
+/** What the append path tells those who count. Called per request, answer or batch of messages, never per message. */
+export interface AppendObserver {
+  /** BigQuery has stored the rows of one request; `seconds` from its sending to its answer. */
+  appended(rows: number, bytes: number, seconds: number): void;
+  /** The fate of a batch of messages is known; `seconds` from the publishing of its oldest message. */
+  committed(messages: number, seconds: number): void;
+  /** So many messages of one batch or request were refused with this code. */
+  refused(code: RefusalCode, messages: number): void;
+  /** So many requests will be sent again. */
+  retried(reason: RetryReason, requests: number): void;
+  /** Requests without an answer at this moment. */
+  inFlight(requests: number): void;
+  /** Connections that are open at this moment. */
+  connections(count: number): void;
+  schemaRefreshed(result: "changed" | "unchanged" | "failed"): void;
+}
