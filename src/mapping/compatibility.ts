@@ -21,10 +21,6 @@ export interface ConversionOptions {
  *   are written by the transcoder. The mode is not looked at: a REPEATED column is converted element by element.
  * @throws SetupError when `format` is no pattern that this column can be read by
  */
-export function bindConversion(
-  _kind: FieldKind,
-  _column: Column,
-  _options: ConversionOptions,
-): Convert | undefined {
+export function bindConversion(_kind: FieldKind, _column: Column, _options: ConversionOptions): Convert | undefined {
   return undefined;
 }

@@ -62,3 +62,8 @@ export function rangeBounds(elementType: RangeElementType): readonly [start: Col
   });
   return [bound("start"), bound("end")];
 }
+
+/** The columns inside a column that travels as a message: the fields of a STRUCT, the bounds of a RANGE; else none. */
+export function innerColumns(column: Column): readonly Column[] {
+  return column.type === "RANGE" ? rangeBounds(column.rangeElementType ?? "DATE") : column.fields;
+}
