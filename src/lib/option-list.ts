@@ -42,6 +42,6 @@ function optionsOf(schema: JsonSchema, path: readonly string[], required: boolea
   if (typeof schema.additionalProperties === "object") {
     return optionsOf(schema.additionalProperties, [...path, "PATH"], false);
   }
-  const { description = "", default: initial } = schema;
-  return [{ path, description, form: String(schema["form"] ?? schema.type), initial, required }];
+  const { description = "", default: initial, form } = schema as JsonSchema & { readonly form?: string };
+  return [{ path, description, form: form ?? "", initial, required }];
 }

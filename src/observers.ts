@@ -1,0 +1,56 @@
+/** What the rooms tell about their work, counted as the metrics of one pipeline. */
+import type { AppendObserver } from "./bigquery/append-observer.ts";
+import type { PipelineObserver } from "./pipeline.ts";
+import type { PullObserver } from "./source/pull-observer.ts";
+import type { PipelineMetrics } from "./telemetry/metrics.ts";
+
+export function observePull(metrics: PipelineMetrics): PullObserver {
+  return {
+    received(messages, bytes) {
+      metrics.count("receivedMessages", messages);
+      metrics.count("receivedBytes", bytes);
+    },
+    acked: (messages) => metrics.count("ackedMessages", messages),
+    nacked: (messages) => metrics.count("nackedMessages", messages),
+    extended(messages, requests) {
+      metrics.count("extendedMessages", messages);
+      metrics.count("extensionRequests", requests);
+    },
+    requestFailed: (kind, messages) => metrics.count("failedAckMessages", messages, kind),
+    leaseEnded: (messages, reason) => metrics.count("endedLeases", messages, reason),
+    streamOpened: () => metrics.count("openedStreams", 1),
+    streamClosed: (code) => metrics.count("closedStreams", 1, code),
+    outstanding(messages, bytes, leases) {
+      metrics.set("outstandingMessages", messages);
+      metrics.set("outstandingBytes", bytes);
+      metrics.set("leases", leases);
+    },
+    timeToAck: (seconds) => metrics.record("timeToAck", seconds),
+  };
+}
+
+export function observeAppends(metrics: PipelineMetrics): AppendObserver {
+  return {
+    appended(rows, bytes, seconds) {
+      metrics.count("appendedRows", rows);
+      metrics.count("appendedBytes", bytes);
+      metrics.record("append", seconds);
+    },
+    committed: (_, seconds) => metrics.record("publishToCommit", seconds),
+    refused: (code, messages) => metrics.count("refusedMessages", messages, code),
+    retried: (reason, requests) => metrics.count("retriedAppends", requests, reason),
+    inFlight: (requests) => metrics.set("appendsInFlight", requests),
+    connections: (count) => metrics.set("connections", count),
+    schemaRefreshed: (result) => metrics.count("schemaRefreshes", 1, result),
+  };
+}
+
+export function observePipeline(metrics: PipelineMetrics): PipelineObserver {
+  return {
+    deadLettered(published, failed) {
+      metrics.count("deadLetters", published);
+      metrics.count("failedDeadLetters", failed);
+    },
+    givenBack: (messages) => metrics.count("givenBackMessages", messages),
+  };
+}

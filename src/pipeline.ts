@@ -1,0 +1,160 @@
+/**
+ * The way of the data on one screen: pull → deliver → dead letters → settle.
+ *
+ * The only settle of the program stands at the end of the way, after both writes: a message is acked when its row is
+ * durable, its letter is published or it was skipped; else it is given back.
+ */
+import type { DeadLetter, DeadLetterQueue, PublishResult } from "./dead-letter/dead-letter.ts";
+import type { Destination } from "./destination.ts";
+import { type Clock, pause } from "./lib/clock.ts";
+import { RedeliveryPause } from "./lib/redelivery-pause.ts";
+import { Fates, type MessageBatch, type Outcomes, type PipelineState } from "./message.ts";
+import type { Source } from "./source/source.ts";
+
+export interface PipelineParts {
+  readonly source: Source;
+  readonly destination: Destination;
+  /** Undefined: a refused message is given back, with a pause that grows. */
+  readonly deadLetters: DeadLetterQueue | undefined;
+  readonly observer: PipelineObserver;
+  readonly clock: Clock;
+}
+
+/** What a pipeline tells those who count. Called per batch, never per message. */
+export interface PipelineObserver {
+  /** Letters that were published, and letters that were not, whose messages are given back. */
+  deadLettered(published: number, failed: number): void;
+  /** Messages that are given back without having become a row or a letter. */
+  givenBack(messages: number): void;
+}
+
+/** Shares of the drain's time after which appends, and after which letters and settlements, are waited for no longer. */
+const appendShare = 0.8;
+const settleShare = 0.95;
+
+export class Pipeline {
+  readonly #source: Source;
+  readonly #destination: Destination;
+  readonly #deadLetters: DeadLetterQueue | undefined;
+  readonly #observer: PipelineObserver;
+  readonly #clock: Clock;
+  readonly #redelivery = new RedeliveryPause();
+  readonly #pulling = new AbortController();
+  readonly #delivering = new AbortController();
+  readonly #underWay = new Set<Promise<void>>();
+  #pulled: Promise<void> = Promise.resolve();
+  #phase: "DRAINING" | "STOPPED" | undefined;
+  #failure: Error | undefined;
+
+  constructor({ source, destination, deadLetters, observer, clock }: PipelineParts) {
+    this.#source = source;
+    this.#destination = destination;
+    this.#deadLetters = deadLetters;
+    this.#observer = observer;
+    this.#clock = clock;
+  }
+
+  /** The worst of what destination and source say, unless the pipeline is on its way out. */
+  get state(): PipelineState {
+    return this.#phase ?? (this.#destination.state === "ACTIVE" ? this.#source.state : this.#destination.state);
+  }
+
+  get stateReason(): string {
+    if (this.#phase) return "";
+    return this.#destination.state === "ACTIVE" ? this.#source.stateReason : this.#destination.stateReason;
+  }
+
+  /** Runs until it is drained. Rejects when one of its parts fails in a way that no retry can mend: a defect. */
+  async run(): Promise<void> {
+    this.#pulled = this.#pull(this.#pulling.signal);
+    await this.#pulled.catch((error: unknown) => this.#fail(error));
+    await Promise.all(this.#underWay);
+    if (this.#failure) throw this.#failure;
+  }
+
+  async #pull(signal: AbortSignal): Promise<void> {
+    await this.#destination.open(signal);
+    if (!signal.aborted) await this.#source.open(signal);
+    if (signal.aborted) return;
+    for await (const batch of this.#source.batches(signal)) {
+      const way = this.#way(batch)
+        .catch((error: unknown) => this.#fail(error))
+        .finally(() => this.#underWay.delete(way));
+      this.#underWay.add(way);
+    }
+  }
+
+  async #way(batch: MessageBatch): Promise<void> {
+    const outcomes = await this.#destination.deliver(batch, this.#delivering.signal);
+    const published = await this.#publish(lettersOf(batch, outcomes));
+    await this.#source.settle(batch, this.#fatesOf(batch, outcomes, published));
+  }
+
+  /** Message index → whether its letter is published. Empty without a dead-letter topic. */
+  async #publish(letters: readonly DeadLetter[]): Promise<ReadonlyMap<number, PublishResult>> {
+    if (!this.#deadLetters || letters.length === 0) return new Map();
+    const results = await this.#deadLetters.publish(letters);
+    const published = results.filter(({ ok }) => ok).length;
+    this.#observer.deadLettered(published, letters.length - published);
+    return new Map(letters.map(({ message }, i) => [message, results[i]!]));
+  }
+
+  #fatesOf(batch: MessageBatch, outcomes: Outcomes, published: ReadonlyMap<number, PublishResult>): Fates {
+    const fates = new Fates(batch.length);
+    for (const [message, { kind }] of outcomes.exceptions) {
+      if (kind === "abandoned") fates.nack(message);
+      if (kind === "refused" && !published.get(message)?.ok) {
+        fates.nack(message, this.#redelivery.next(batch.messageId(message)));
+      }
+    }
+    if (fates.nacks.size > 0) this.#observer.givenBack(fates.nacks.size);
+    return fates;
+  }
+
+  /** A defect: nothing more is pulled; what it concerns stays unsettled and will be delivered again. */
+  #fail(error: unknown): void {
+    this.#failure ??= error instanceof Error ? error : new Error(String(error));
+    this.#pulling.abort();
+  }
+
+  /**
+   * Stops pulling, flushes, awaits the appends, publishes the dead letters, acks, gives the rest back, and closes.
+   * Resolves within `timeoutMs`.
+   */
+  async drain(timeoutMs: number): Promise<void> {
+    const start = this.#clock.monotonic();
+    this.#phase = "DRAINING";
+    this.#pulling.abort();
+    await this.#by(start + timeoutMs * appendShare, this.#flush(start + timeoutMs * appendShare));
+    this.#delivering.abort();
+    await this.#by(start + timeoutMs * settleShare, Promise.all(this.#underWay));
+    await this.#by(start + timeoutMs, this.#close());
+    this.#phase = "STOPPED";
+  }
+
+  async #flush(deadlineMs: number): Promise<void> {
+    await this.#pulled;
+    await this.#destination.drain(deadlineMs);
+  }
+
+  async #close(): Promise<void> {
+    await this.#source.close();
+    await this.#deadLetters?.close();
+    await this.#destination.close();
+  }
+
+  /** Resolves with `work`, whether it succeeds or not, but at the deadline at the latest. */
+  async #by(deadlineMs: number, work: Promise<unknown>): Promise<void> {
+    const done = new AbortController();
+    const finished = work.catch((error: unknown) => this.#fail(error)).finally(() => done.abort());
+    await Promise.race([finished, pause(this.#clock, deadlineMs - this.#clock.monotonic(), done.signal)]);
+  }
+}
+
+function lettersOf(batch: MessageBatch, outcomes: Outcomes): DeadLetter[] {
+  const letters: DeadLetter[] = [];
+  for (const [message, outcome] of outcomes.exceptions) {
+    if (outcome.kind === "refused") letters.push({ batch, message, refusal: outcome.refusal });
+  }
+  return letters;
+}
