@@ -4,27 +4,37 @@ import * as grpc from "@grpc/grpc-js";
 /** Passes bytes through where gRPC asks for a codec. */
 export const asBytes = (bytes: Buffer): Buffer => bytes;
 
+/** The header by which Google's front ends route a call, such as `subscription=projects%2F…`. */
+export function routingHeader(name: string, resource: string): grpc.Metadata {
+  const metadata = new grpc.Metadata();
+  metadata.set("x-goog-request-params", `${name}=${encodeURIComponent(resource)}`);
+  return metadata;
+}
+
+export interface UnaryCall {
+  readonly client: grpc.Client;
+  /** `/package.Service/Method` */
+  readonly path: string;
+  readonly metadata: grpc.Metadata;
+  readonly request: Buffer;
+  /** How long an answer is waited for. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Calls a method once.
  *
- * @param path      `/package.Service/Method`
- * @param timeoutMs how long an answer is waited for
- * @throws grpc.ServiceError with the status of the call
+ * @throws grpc.ServiceError with the status of the call; CANCELLED when the signal is aborted
  */
-export function callUnary(
-  client: grpc.Client,
-  path: string,
-  request: Buffer,
-  timeoutMs: number,
-  signal?: AbortSignal,
-): Promise<Buffer> {
+export function callUnary({ client, path, metadata, request, timeoutMs, signal }: UnaryCall): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const call = client.makeUnaryRequest(
       path,
       asBytes,
       asBytes,
       request,
-      new grpc.Metadata(),
+      metadata.clone(),
       { deadline: Date.now() + timeoutMs },
       (error, response) => {
         signal?.removeEventListener("abort", cancel);
@@ -40,10 +50,8 @@ export function callUnary(
 
 /** The gRPC status of a failed call, by number; UNKNOWN for an error that is no status. */
 export function statusOf(error: unknown): grpc.status {
-  if (error instanceof Error && "code" in error && typeof error.code === "number" && error.code in grpc.status) {
-    return error.code;
-  }
-  return grpc.status.UNKNOWN;
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "number" && code in grpc.status ? (code as grpc.status) : grpc.status.UNKNOWN;
 }
 
 /** The name of a gRPC status, such as `UNAVAILABLE`. */

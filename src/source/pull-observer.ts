@@ -2,13 +2,15 @@
 export interface PullObserver {
   /** A response with messages came in. */
   received(messages: number, bytes: number): void;
+  /** A response could not be read: its messages will be delivered again. */
+  responseDropped(bytes: number): void;
   /** The service has taken an Acknowledge request for so many messages. */
   acked(messages: number): void;
   /** The service has taken a request that gives so many messages back, at once or after a pause. */
   nacked(messages: number): void;
-  /** Leases of so many messages are being extended, by so many requests. */
+  /** The service has extended the leases of so many messages, by so many requests. */
   extended(messages: number, requests: number): void;
-  /** A request for so many messages was given up: the service will deliver them again. `code` is a gRPC status by name. */
+  /** A request for so many messages failed with this gRPC status, by name; it may be tried again. */
   requestFailed(kind: "ack" | "nack" | "extend", messages: number, code: string): void;
   /** The leases of so many messages are not extended any more: `maxAckExtensionPeriod` or `releaseAfter` is over. */
   leaseEnded(messages: number, reason: "limit" | "released"): void;

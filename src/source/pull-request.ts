@@ -1,0 +1,46 @@
+/** What goes up a StreamingPull stream. */
+import protobuf from "protobufjs";
+import { bytesTag, varintTag } from "./wire-cursor.ts";
+
+export const streamingPullPath = "/google.pubsub.v1.Subscriber/StreamingPull";
+
+const subscription = bytesTag(1);
+const streamAckDeadlineSeconds = varintTag(5);
+const clientId = bytesTag(6);
+const maxOutstandingMessages = varintTag(7);
+const maxOutstandingBytes = varintTag(8);
+
+export interface StreamTerms {
+  readonly subscription: string;
+  /** For how long the service leaves a delivered message to this client: 10–600. */
+  readonly deadlineSeconds: number;
+  /** The same over all streams of a client, and when they are opened again. */
+  readonly clientId: string;
+  /** A hint for the service: how much it may send before it sees acks. */
+  readonly maxOutstandingMessages: number;
+  readonly maxOutstandingBytes: number;
+}
+
+/** The first request of a stream. */
+export function firstRequest(terms: StreamTerms): Buffer {
+  const writer = protobuf.Writer.create()
+    .uint32(subscription)
+    .string(terms.subscription)
+    .uint32(streamAckDeadlineSeconds)
+    .int32(terms.deadlineSeconds)
+    .uint32(clientId)
+    .string(terms.clientId)
+    .uint32(maxOutstandingMessages)
+    .int64(terms.maxOutstandingMessages)
+    .uint32(maxOutstandingBytes)
+    .int64(terms.maxOutstandingBytes);
+  return Buffer.from(writer.finish());
+}
+
+/** Tells the service that the client is there. */
+export const keepAliveRequest = Buffer.alloc(0);
+
+/** Sets the deadline of the messages that the stream delivers from now on. */
+export function deadlineRequest(seconds: number): Buffer {
+  return Buffer.from(protobuf.Writer.create().uint32(streamAckDeadlineSeconds).int32(seconds).finish());
+}

@@ -1,0 +1,233 @@
+/**
+ * A StreamingPullResponse as it came: one buffer, and per message the few offsets that everybody needs.
+ * Ids, times and attributes are read from the buffer when somebody asks for them.
+ */
+import type { Attributes, MessageBatch } from "../message.ts";
+import { bytesTag, varintTag, WireCursor } from "./wire-cursor.ts";
+
+/** Offsets kept per message; each names a slot of the row that belongs to the message. */
+const messageStart = 0;
+const messageEnd = 1;
+const dataStart = 2;
+const dataEnd = 3;
+const ackIdStart = 4;
+const ackIdEnd = 5;
+const attempt = 6;
+const slots = 7;
+
+/** StreamingPullResponse */
+const receivedMessages = bytesTag(1);
+const subscriptionProperties = bytesTag(4);
+/** ReceivedMessage */
+const ackId = bytesTag(1);
+const message = bytesTag(2);
+const deliveryAttempt = varintTag(3);
+/** PubsubMessage */
+const data = bytesTag(1);
+const attributes = bytesTag(2);
+const messageId = bytesTag(3);
+const publishTime = bytesTag(4);
+const orderingKey = bytesTag(5);
+/** A map's entry */
+const entryKey = bytesTag(1);
+const entryValue = bytesTag(2);
+/** Timestamp */
+const seconds = varintTag(1);
+const nanos = varintTag(2);
+/** SubscriptionProperties */
+const exactlyOnceEnabled = varintTag(1);
+
+const noAttributes: Attributes = new Map();
+
+/** Grows to the largest response; a batch gets a copy of the part it needs. */
+let scratch = new Int32Array(slots * 1024);
+
+export class PulledBatch implements MessageBatch {
+  readonly bytes: Buffer;
+  readonly length: number;
+  /** True when the response says that the subscription has exactly-once delivery switched on. */
+  readonly exactlyOnce: boolean;
+  readonly #offsets: Int32Array;
+
+  /**
+   * Walks a response to the offsets of its messages.
+   *
+   * @param bytes a StreamingPullResponse; it is kept, not copied
+   * @throws MalformedResponse when the bytes are no such response
+   */
+  constructor(bytes: Buffer) {
+    const cursor = new WireCursor(bytes);
+    const end = bytes.length;
+    let count = 0;
+    let exactlyOnce = false;
+    while (cursor.position < end) {
+      const tag = cursor.varint32(end);
+      if (tag === receivedMessages) readReceivedMessage(cursor, cursor.part(end), slots * count++);
+      else if (tag === subscriptionProperties) exactlyOnce = readExactlyOnce(cursor, cursor.part(end));
+      else cursor.skip(tag, end);
+    }
+    this.bytes = bytes;
+    this.length = count;
+    this.exactlyOnce = exactlyOnce;
+    this.#offsets = scratch.slice(0, slots * count);
+  }
+
+  get byteLength(): number {
+    return this.bytes.length;
+  }
+
+  dataStart(i: number): number {
+    return this.#offsets[i * slots + dataStart]!;
+  }
+
+  dataEnd(i: number): number {
+    return this.#offsets[i * slots + dataEnd]!;
+  }
+
+  /** Offset of the first byte of the ack id. */
+  ackIdStart(i: number): number {
+    return this.#offsets[i * slots + ackIdStart]!;
+  }
+
+  /** Offset behind the last byte of the ack id. */
+  ackIdEnd(i: number): number {
+    return this.#offsets[i * slots + ackIdEnd]!;
+  }
+
+  messageId(i: number): string {
+    return this.#text(i, messageId);
+  }
+
+  orderingKey(i: number): string {
+    return this.#text(i, orderingKey);
+  }
+
+  deliveryAttempt(i: number): number {
+    return this.#offsets[i * slots + attempt]!;
+  }
+
+  publishTimeMicros(i: number): bigint {
+    const cursor = this.#messageCursor(i);
+    const end = seek(cursor, publishTime, this.#messageEnd(i));
+    return end < 0 ? 0n : readTimestamp(cursor, end);
+  }
+
+  attributes(i: number): Attributes {
+    const cursor = this.#messageCursor(i);
+    const end = this.#messageEnd(i);
+    let map: Map<string, string> | undefined;
+    for (;;) {
+      const entryEnd = seek(cursor, attributes, end);
+      if (entryEnd < 0) return map ?? noAttributes;
+      map ??= new Map();
+      readEntry(cursor, entryEnd, map);
+    }
+  }
+
+  #messageCursor(i: number): WireCursor {
+    return new WireCursor(this.bytes, this.#offsets[i * slots + messageStart]);
+  }
+
+  #messageEnd(i: number): number {
+    return this.#offsets[i * slots + messageEnd]!;
+  }
+
+  #text(i: number, tag: number): string {
+    const cursor = this.#messageCursor(i);
+    const end = seek(cursor, tag, this.#messageEnd(i));
+    return end < 0 ? "" : this.bytes.toString("utf8", cursor.position, end);
+  }
+}
+
+function readReceivedMessage(cursor: WireCursor, end: number, row: number): void {
+  if (row + slots > scratch.length) growScratch();
+  scratch.fill(0, row, row + slots);
+  while (cursor.position < end) {
+    const tag = cursor.varint32(end);
+    if (tag === ackId) {
+      const partEnd = cursor.part(end);
+      scratch[row + ackIdStart] = cursor.position;
+      scratch[row + ackIdEnd] = partEnd;
+      cursor.position = partEnd;
+    } else if (tag === message) readMessage(cursor, cursor.part(end), row);
+    else if (tag === deliveryAttempt) scratch[row + attempt] = cursor.varint32(end);
+    else cursor.skip(tag, end);
+  }
+}
+
+/** Goes through the whole message, so that what is read lazily later is known to be well formed. */
+function readMessage(cursor: WireCursor, end: number, row: number): void {
+  scratch[row + messageStart] = cursor.position;
+  scratch[row + messageEnd] = end;
+  while (cursor.position < end) {
+    const tag = cursor.varint32(end);
+    if (tag === data) {
+      const partEnd = cursor.part(end);
+      scratch[row + dataStart] = cursor.position;
+      scratch[row + dataEnd] = partEnd;
+      cursor.position = partEnd;
+    } else if (tag === attributes || tag === publishTime) checkFields(cursor, cursor.part(end));
+    else cursor.skip(tag, end);
+  }
+}
+
+function checkFields(cursor: WireCursor, end: number): void {
+  while (cursor.position < end) cursor.skip(cursor.varint32(end), end);
+}
+
+function growScratch(): void {
+  const grown = new Int32Array(scratch.length * 2);
+  grown.set(scratch);
+  scratch = grown;
+}
+
+function readExactlyOnce(cursor: WireCursor, end: number): boolean {
+  let enabled = false;
+  while (cursor.position < end) {
+    const tag = cursor.varint32(end);
+    if (tag === exactlyOnceEnabled) enabled = cursor.varint32(end) !== 0;
+    else cursor.skip(tag, end);
+  }
+  return enabled;
+}
+
+/** Moves to the next length-delimited field with this tag. Returns the offset behind it, or -1 when there is none. */
+function seek(cursor: WireCursor, wanted: number, end: number): number {
+  while (cursor.position < end) {
+    const tag = cursor.varint32(end);
+    if (tag === wanted) return cursor.part(end);
+    cursor.skip(tag, end);
+  }
+  return -1;
+}
+
+function readEntry(cursor: WireCursor, end: number, map: Map<string, string>): void {
+  let key = "";
+  let value = "";
+  while (cursor.position < end) {
+    const tag = cursor.varint32(end);
+    if (tag !== entryKey && tag !== entryValue) {
+      cursor.skip(tag, end);
+      continue;
+    }
+    const partEnd = cursor.part(end);
+    const text = cursor.bytes.toString("utf8", cursor.position, partEnd);
+    if (tag === entryKey) key = text;
+    else value = text;
+    cursor.position = partEnd;
+  }
+  map.set(key, value);
+}
+
+/** Microseconds since 1970-01-01 UTC; digits beyond the microsecond are left out. */
+function readTimestamp(cursor: WireCursor, end: number): bigint {
+  let wholeSeconds = 0n;
+  let rest = 0;
+  while (cursor.position < end) {
+    const tag = cursor.varint32(end);
+    if (tag === seconds) wholeSeconds = cursor.varint64(end);
+    else if (tag === nanos) rest = cursor.varint32(end);
+    else cursor.skip(tag, end);
+  }
+  return wholeSeconds * 1_000_000n + BigInt(Math.floor(rest / 1000));
+}

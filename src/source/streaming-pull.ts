@@ -1,0 +1,306 @@
+/** A Pub/Sub subscription, pulled by streams; acks, give-backs and extensions go by unary calls. */
+import { randomUUID } from "node:crypto";
+import type * as grpc from "@grpc/grpc-js";
+import type { Logger } from "pino";
+import type { Clock } from "../lib/clock.ts";
+import { pause } from "../lib/clock.ts";
+import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts";
+import { RateLimit } from "../lib/rate-limit.ts";
+import { routingHeader, statusName } from "../lib/raw-call.ts";
+import type { Fates, MessageBatch, PipelineState } from "../message.ts";
+import { FlowControl } from "./flow-control.ts";
+import { LeaseManager, type LeaseOptions } from "./lease-manager.ts";
+import type { PullFailure } from "./pull-failure.ts";
+import type { PullObserver } from "./pull-observer.ts";
+import { PullStream } from "./pull-stream.ts";
+import { PulledBatch } from "./pulled-batch.ts";
+import type { Source } from "./source.ts";
+import { SubscriberRequests } from "./subscriber-requests.ts";
+
+export interface PullOptions {
+  readonly streams: number;
+  /** Over all streams; a response that overshoots is kept, and then nothing is read until there is room again. */
+  readonly maxOutstandingMessages: number;
+  readonly maxOutstandingBytes: number;
+}
+
+export interface StreamingPullOptions {
+  /** `projects/P/subscriptions/S` */
+  readonly subscription: string;
+  readonly pull: PullOptions;
+  readonly leases: LeaseOptions;
+  readonly endpoint: Endpoint;
+  readonly credentials: Credentials | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer: PullObserver;
+  readonly random?: () => number;
+}
+
+/** What a stream may have on its way to us: enough for 40 MB/s over 100 ms. */
+const flowControlWindow = 4 * 1024 * 1024;
+
+/** So many failures in a row are told; fewer are the ordinary end of a stream. */
+const toldFailures = 3;
+
+/** How long `close` waits for the service. */
+const closeTimeoutMs = 5000;
+
+const logIntervalMs = 10_000;
+
+export class StreamingPull implements Source {
+  readonly #options: StreamingPullOptions;
+  readonly #streamClient: grpc.Client;
+  readonly #requestClient: grpc.Client;
+  readonly #requests: SubscriberRequests;
+  readonly #leases: LeaseManager<PulledBatch>;
+  readonly #flow: FlowControl;
+  readonly #streams: readonly PullStream[];
+  readonly #running: Promise<void>[] = [];
+  /** Streams that the service has accepted. */
+  readonly #answering = new Set<number>();
+  readonly #arrived: PulledBatch[] = [];
+  /** What has been handed to the service and not been taken yet. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #logLimit: RateLimit;
+  #wakeReader = (): void => {};
+  #wakeOpener = (): void => {};
+  #stopping = false;
+  #state: PipelineState = "STARTING";
+  #stateReason = "";
+
+  constructor(options: StreamingPullOptions) {
+    const { subscription, endpoint, credentials, clock, log, observer, random = Math.random } = options;
+    this.#options = options;
+    this.#streamClient = openClient(endpoint, credentials, { "grpc-node.flow_control_window": flowControlWindow });
+    this.#requestClient = openClient(endpoint, credentials);
+    this.#requests = new SubscriberRequests({ subscription, client: this.#requestClient, clock, log, observer });
+    this.#flow = new FlowControl(options.pull);
+    this.#logLimit = new RateLimit(clock, logIntervalMs);
+    this.#leases = new LeaseManager(
+      options.leases,
+      clock,
+      {
+        extend: (batch, seconds, givenBack) =>
+          this.#requests.extend(batch, batch.length, allBut(batch.length, givenBack), seconds),
+        release: (batch) => this.#release(batch),
+        limitReached: (batch) => this.#leaseEnded(batch, "limit", "maxAckExtensionPeriod"),
+      },
+      random,
+    );
+    const clientId = randomUUID();
+    this.#streams = Array.from({ length: options.pull.streams }, (_, i) => this.#stream(i, clientId, random));
+  }
+
+  get state(): PipelineState {
+    return this.#state;
+  }
+
+  get stateReason(): string {
+    return this.#stateReason;
+  }
+
+  /**
+   * Opens the streams; nothing is read from them before `batches`. Resolves when the service accepts one of them
+   * (or when `signal` is aborted): a missing subscription or permission is answered at once, and tried again for ever.
+   */
+  async open(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const accepted = new Promise<void>((resolve) => {
+      this.#wakeOpener = resolve;
+    });
+    const abort = (): void => this.#wakeOpener();
+    signal.addEventListener("abort", abort, { once: true });
+    this.#running.push(...this.#streams.map((stream) => stream.run()));
+    await accepted;
+    signal.removeEventListener("abort", abort);
+  }
+
+  /** To be iterated once. Aborting `signal` stops pulling; what was not handed on is given back at once. */
+  async *batches(signal: AbortSignal): AsyncIterable<MessageBatch> {
+    const stop = (): void => this.#stopPulling();
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    this.#flow.open();
+    try {
+      while (!this.#stopping) {
+        const batch = this.#arrived.shift();
+        if (batch) yield batch;
+        else await this.#arrival();
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+      stop();
+    }
+  }
+
+  /** A batch that is not held any more, because it is settled already or the source is closed, is left alone. */
+  async settle(batch: MessageBatch, fates: Fates): Promise<void> {
+    if (!(batch instanceof PulledBatch)) throw new TypeError("The batch does not come from this source.");
+    const settlement = this.#leases.settle(batch, fates.nacks);
+    if (!settlement) return;
+    const { length } = batch;
+    this.#options.observer.timeToAck(settlement.heldMs / 1000, length);
+    const acked = this.#requests.ack(batch, length, allBut(length, fates.nacks), settlement.lastDeadlineAt);
+    const givenBack = [...byPause(fates.nacks)].map(([afterMs, indices]) =>
+      this.#requests.giveBack(batch, length, indices, afterMs, settlement.deadlineAt),
+    );
+    await this.#track(Promise.all([acked, ...givenBack]));
+    this.#forget(batch);
+  }
+
+  async close(): Promise<void> {
+    this.#stopPulling();
+    for (const batch of this.#leases.unsettled()) this.#giveBack(batch);
+    this.#requests.flush();
+    const timeout = new AbortController();
+    const done = Promise.all([...this.#underWay, ...this.#running]).then(() => timeout.abort());
+    await Promise.race([done, pause(this.#options.clock, closeTimeoutMs, timeout.signal)]);
+    this.#requests.close();
+    this.#leases.close();
+    this.#streamClient.close();
+    this.#requestClient.close();
+    this.#setState("STOPPED", "");
+  }
+
+  #stream(index: number, clientId: string, random: () => number): PullStream {
+    const { subscription, clock, pull } = this.#options;
+    return new PullStream({
+      client: this.#streamClient,
+      metadata: routingHeader("subscription", subscription),
+      terms: {
+        subscription,
+        clientId,
+        maxOutstandingMessages: Math.ceil(pull.maxOutstandingMessages / pull.streams),
+        maxOutstandingBytes: Math.ceil(pull.maxOutstandingBytes / pull.streams),
+      },
+      deadlineSeconds: () => this.#leases.extensionSeconds,
+      flow: this.#flow,
+      clock,
+      random,
+      onAnswering: () => this.#streamAnswers(index),
+      onResponse: (bytes, deadlineSeconds) => this.#receive(bytes, deadlineSeconds),
+      onEnd: (code, failure, failures) => this.#streamEnded(index, code, failure, failures),
+    });
+  }
+
+  #streamAnswers(index: number): void {
+    if (this.#stopping || this.#answering.has(index)) return;
+    this.#answering.add(index);
+    this.#options.observer.streamOpened();
+    this.#setState("ACTIVE", "");
+    this.#wakeOpener();
+  }
+
+  #streamEnded(index: number, code: grpc.status, failure: PullFailure, failures: number): void {
+    if (this.#answering.delete(index)) this.#options.observer.streamClosed(statusName(code));
+    if (this.#answering.size > 0 || this.#stopping) return;
+    if (failure.setup || failures >= toldFailures) this.#setState(failure.state, failure.reason);
+  }
+
+  #receive(bytes: Buffer, deadlineSeconds: number): void {
+    const batch = this.#parse(bytes);
+    if (!batch || batch.length === 0) return;
+    this.#options.observer.received(batch.length, bytes.length);
+    this.#flow.add(batch.length, bytes.length);
+    this.#leases.hold(batch, deadlineSeconds);
+    this.#tellOutstanding();
+    if (this.#stopping) {
+      this.#giveBack(batch);
+      return;
+    }
+    this.#arrived.push(batch);
+    this.#wakeReader();
+  }
+
+  #parse(bytes: Buffer): PulledBatch | undefined {
+    try {
+      return new PulledBatch(bytes);
+    } catch (error) {
+      this.#options.observer.responseDropped(bytes.length);
+      this.#warn("A response of Pub/Sub cannot be read; its messages will be delivered again", { err: error });
+      return undefined;
+    }
+  }
+
+  #arrival(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeReader = resolve;
+    });
+  }
+
+  #stopPulling(): void {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.#setState("DRAINING", "");
+    for (const stream of this.#streams) stream.stop();
+    for (const batch of this.#arrived.splice(0)) this.#giveBack(batch);
+    this.#flow.lift();
+    this.#wakeReader();
+    this.#wakeOpener();
+  }
+
+  /** Every message of the batch may be delivered again at once. */
+  #giveBack(batch: PulledBatch): void {
+    const everything = new Map(Array.from({ length: batch.length }, (_, i) => [i, 0]));
+    const settlement = this.#leases.settle(batch, everything);
+    if (!settlement) return;
+    const taken = this.#requests.giveBack(batch, batch.length, undefined, 0, settlement.deadlineAt);
+    void this.#track(taken).then(() => this.#forget(batch));
+  }
+
+  #forget(batch: PulledBatch): void {
+    this.#leases.drop(batch);
+    this.#flow.remove(batch.length, batch.byteLength);
+    this.#tellOutstanding();
+  }
+
+  #track<T>(promise: Promise<T>): Promise<T> {
+    this.#underWay.add(promise);
+    return promise.finally(() => this.#underWay.delete(promise));
+  }
+
+  /** Held too long: somebody else may try. The batch stays here, and so counts, until it is settled. */
+  #release(batch: PulledBatch): void {
+    this.#leaseEnded(batch, "released", "releaseAfter");
+    void this.#track(this.#requests.giveBack(batch, batch.length, undefined, 0, this.#options.clock.monotonic()));
+  }
+
+  #leaseEnded(batch: PulledBatch, reason: "limit" | "released", option: string): void {
+    this.#options.observer.leaseEnded(batch.length, reason);
+    this.#warn("Messages are held longer than an option allows; they may be delivered again", {
+      option,
+      messages: batch.length,
+    });
+  }
+
+  #tellOutstanding(): void {
+    this.#options.observer.outstanding(this.#flow.messages, this.#flow.bytes, this.#leases.size);
+  }
+
+  #setState(state: PipelineState, reason: string): void {
+    if (state === this.#state && reason === this.#stateReason) return;
+    this.#state = state;
+    this.#stateReason = reason;
+    const { log, subscription } = this.#options;
+    if (reason === "") log.info({ subscription, state }, "The subscription changed its state");
+    else log.warn({ subscription, state, reason }, "The subscription changed its state");
+  }
+
+  #warn(message: string, fields: object): void {
+    const heldBack = this.#logLimit.admit();
+    if (heldBack === undefined) return;
+    this.#options.log.warn({ subscription: this.#options.subscription, ...fields, heldBack }, message);
+  }
+}
+
+/** The indices that are not keys of `excluded`; undefined when that is all of them. */
+function allBut(length: number, excluded: ReadonlyMap<number, number> | undefined): readonly number[] | undefined {
+  if (!excluded || excluded.size === 0) return undefined;
+  return Array.from({ length }, (_, i) => i).filter((i) => !excluded.has(i));
+}
+
+/** Message indices by the pause after which they come again. */
+function byPause(nacks: ReadonlyMap<number, number>): Map<number, number[]> {
+  return Map.groupBy(nacks.keys(), (i) => nacks.get(i)!);
+}

@@ -1,0 +1,147 @@
+/** Acks, give-backs and extensions of one subscription, as unary calls. No failure leaves this file as an exception. */
+import * as grpc from "@grpc/grpc-js";
+import type { Logger } from "pino";
+import type { Clock } from "../lib/clock.ts";
+import { RateLimit } from "../lib/rate-limit.ts";
+import { callUnary, detailsOf, routingHeader, statusName, statusOf } from "../lib/raw-call.ts";
+import { acknowledgePath, type AckIds, AckRequest, modifyAckDeadlinePath } from "./ack-requests.ts";
+import type { PullObserver } from "./pull-observer.ts";
+import { RequestLane, type Verdict } from "./request-lane.ts";
+
+export interface SubscriberRequestsOptions {
+  readonly subscription: string;
+  readonly client: grpc.Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer: PullObserver;
+}
+
+type RequestKind = "ack" | "nack" | "extend";
+
+/** Longest deadline that ModifyAckDeadline takes. */
+const maxDeadlineSeconds = 600;
+
+const callTimeoutMs = 30_000;
+/** An extension that is not answered by then is tried again by the lease manager. */
+const extensionTimeoutMs = 10_000;
+const logIntervalMs = 10_000;
+
+/** A fault of the request itself or of the subscription: another try would have the same answer. */
+const refusals: ReadonlySet<grpc.status> = new Set([
+  grpc.status.INVALID_ARGUMENT,
+  grpc.status.NOT_FOUND,
+  grpc.status.FAILED_PRECONDITION,
+  grpc.status.OUT_OF_RANGE,
+  grpc.status.UNIMPLEMENTED,
+]);
+
+export class SubscriberRequests {
+  readonly #options: SubscriberRequestsOptions;
+  readonly #acks: RequestLane;
+  /** One lane per kind and deadline: all ids of a ModifyAckDeadline request share their deadline. */
+  readonly #deadlines = new Map<string, RequestLane>();
+  readonly #stop = new AbortController();
+  readonly #logLimit: RateLimit;
+  readonly #metadata: grpc.Metadata;
+
+  constructor(options: SubscriberRequestsOptions) {
+    this.#options = options;
+    this.#metadata = routingHeader("subscription", options.subscription);
+    this.#logLimit = new RateLimit(options.clock, logIntervalMs);
+    this.#acks = this.#lane("ack", () => AckRequest.acknowledge(options.subscription));
+  }
+
+  /** Acks messages of a batch; tried until `giveUpAt` of the monotonic clock. True when the service has taken all. */
+  ack(source: AckIds, length: number, indices: readonly number[] | undefined, giveUpAt: number): Promise<boolean> {
+    return this.#acks.add(source, length, indices, giveUpAt);
+  }
+
+  /** Gives messages back: they are delivered again after a pause, rounded up to seconds (600 at most). */
+  giveBack(
+    source: AckIds,
+    length: number,
+    indices: readonly number[] | undefined,
+    afterMs: number,
+    giveUpAt: number,
+  ): Promise<boolean> {
+    const seconds = Math.min(maxDeadlineSeconds, Math.max(0, Math.ceil(afterMs / 1000)));
+    return this.#deadlineLane("nack", seconds).add(source, length, indices, giveUpAt);
+  }
+
+  /** Sets the deadline of messages anew, once: who wants another try asks again. */
+  extend(source: AckIds, length: number, indices: readonly number[] | undefined, seconds: number): Promise<boolean> {
+    return this.#deadlineLane("extend", seconds).add(source, length, indices, -Infinity);
+  }
+
+  /** Sends what is waiting without delay. */
+  flush(): void {
+    this.#acks.flush();
+    for (const lane of this.#deadlines.values()) lane.flush();
+  }
+
+  /** Gives up what the service has not taken yet. */
+  close(): void {
+    this.#acks.close();
+    for (const lane of this.#deadlines.values()) lane.close();
+    this.#stop.abort();
+  }
+
+  #deadlineLane(kind: "nack" | "extend", seconds: number): RequestLane {
+    const name = `${kind} ${seconds}`;
+    let lane = this.#deadlines.get(name);
+    if (!lane) {
+      this.#dropIdleLanes();
+      lane = this.#lane(kind, () => AckRequest.modifyAckDeadline(this.#options.subscription, seconds));
+      this.#deadlines.set(name, lane);
+    }
+    return lane;
+  }
+
+  #dropIdleLanes(): void {
+    for (const [name, lane] of this.#deadlines) if (lane.idle) this.#deadlines.delete(name);
+  }
+
+  #lane(kind: RequestKind, newRequest: () => AckRequest): RequestLane {
+    return new RequestLane({
+      clock: this.#options.clock,
+      newRequest,
+      send: (request) => this.#send(kind, request),
+    });
+  }
+
+  async #send(kind: RequestKind, request: AckRequest): Promise<Verdict> {
+    try {
+      await callUnary({
+        client: this.#options.client,
+        path: kind === "ack" ? acknowledgePath : modifyAckDeadlinePath,
+        metadata: this.#metadata,
+        request: request.bytes,
+        timeoutMs: kind === "extend" ? extensionTimeoutMs : callTimeoutMs,
+        signal: this.#stop.signal,
+      });
+    } catch (error) {
+      return this.#failed(kind, request, error);
+    }
+    this.#countTaken(kind, request.ids);
+    return "taken";
+  }
+
+  #countTaken(kind: RequestKind, ids: number): void {
+    if (kind === "ack") this.#options.observer.acked(ids);
+    else if (kind === "nack") this.#options.observer.nacked(ids);
+    else this.#options.observer.extended(ids, 1);
+  }
+
+  #failed(kind: RequestKind, request: AckRequest, error: unknown): Verdict {
+    const code = statusOf(error);
+    this.#options.observer.requestFailed(kind, request.ids, statusName(code));
+    const heldBack = this.#logLimit.admit();
+    if (heldBack !== undefined && !this.#stop.signal.aborted) {
+      this.#options.log.warn(
+        { kind, messages: request.ids, code: statusName(code), details: detailsOf(error), heldBack },
+        "Pub/Sub did not take a request; what it meant may be delivered again",
+      );
+    }
+    return refusals.has(code) ? "refused" : "again";
+  }
+}
