@@ -53,17 +53,22 @@ export class GrpcServer {
     this.#sockets.get(call.getPeer())?.destroy();
   }
 
+  /** Cuts all connections; new ones are taken. */
+  disconnectAll(): void {
+    for (const socket of this.#sockets.values()) socket.destroy();
+  }
+
   /** Takes no more connections, lets open calls end for `graceMs`, then cuts what is left. */
   async close(graceMs = 0): Promise<void> {
     const closed = new Promise((resolve) => {
       this.#listener.close(resolve);
     });
-    const cut = systemClock.setTimer(() => this.#cutAll(), graceMs);
+    const cut = systemClock.setTimer(() => this.disconnectAll(), graceMs);
     await new Promise((resolve) => {
       this.#grpc.tryShutdown(resolve);
     });
     cut.cancel();
-    this.#cutAll();
+    this.disconnectAll();
     await closed;
   }
 
@@ -78,10 +83,6 @@ export class GrpcServer {
     this.#sockets.set(peer, socket);
     socket.once("close", () => this.#sockets.delete(peer));
     this.#connections.injectConnection(socket);
-  }
-
-  #cutAll(): void {
-    for (const socket of this.#sockets.values()) socket.destroy();
   }
 }
 

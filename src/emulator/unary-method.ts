@@ -19,7 +19,7 @@ export interface MethodHost {
 export function unaryMethod<Request, Response>(
   { server, faults, clock }: MethodHost,
   name: string,
-  handle: (request: Request) => Response | Promise<Response>,
+  handle: (request: Request, call: ServerUnaryCall<Request, Response>) => Response | Promise<Response>,
 ): handleUnaryCall<Request, Response> {
   const serve = async (call: ServerUnaryCall<Request, Response>, callback: sendUnaryData<Response>): Promise<void> => {
     try {
@@ -27,7 +27,7 @@ export function unaryMethod<Request, Response>(
       if (fault?.delayMs) await pause(clock, fault.delayMs);
       if (fault?.status) throw new RpcError(statusName(fault.status), fault.message ?? `Scripted fault of ${name}`);
       if (fault?.disconnect === "before") return server.disconnect(call);
-      const response = await handle(call.request);
+      const response = await handle(call.request, call);
       if (fault?.disconnect === "after") return server.disconnect(call);
       callback(null, response);
     } catch (error) {

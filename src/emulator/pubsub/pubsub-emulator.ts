@@ -1,0 +1,94 @@
+/** The embedded Pub/Sub: Google's gRPC service in memory, for tests, demonstrations and benchmarks. */
+import { systemClock, type Clock } from "../../lib/clock.ts";
+import { Faults, type Fault } from "../faults.ts";
+import { GrpcServer } from "../grpc-server.ts";
+import { RpcError } from "../rpc-error.ts";
+import { Broker, subscriptionResource, type PartialSubscription } from "./broker.ts";
+import { encodeContent, type ContentFields } from "./message-content.ts";
+import { publisherDefinition, publisherHandlers } from "./publisher-service.ts";
+import { decodeMessage, type PubsubMessage } from "./stored-message.ts";
+import type { StreamingPullSession } from "./streaming-pull-session.ts";
+import { subscriberDefinition, subscriberHandlers } from "./subscriber-service.ts";
+
+export interface PubSubEmulatorOptions {
+  /** 0, the default: any free one. */
+  readonly port?: number;
+  readonly host?: string;
+  readonly clock?: Clock;
+  readonly faults?: readonly Fault[];
+}
+
+/** A running server, with handles that reach past gRPC and are not subject to faults. */
+export interface PubSubEmulator {
+  readonly host: string;
+  readonly port: number;
+  readonly faults: Faults;
+  createTopic(name: string): void;
+  createSubscription(subscription: PartialSubscription): void;
+  /** Publishes without the limits of a request and returns the message ids. */
+  publish(topic: string, messages: readonly ContentFields[]): string[];
+  /** @throws RpcError NOT_FOUND */
+  topic(name: string): TopicHandle;
+  /** @throws RpcError NOT_FOUND */
+  subscription(name: string): SubscriptionHandle;
+  /** Cuts all connections, and takes new ones. */
+  disconnectAll(): void;
+  /** Ends open streams with UNAVAILABLE, lets other calls end, and stops. */
+  close(): Promise<void>;
+}
+
+export interface TopicHandle {
+  /** Messages published so far. */
+  readonly published: number;
+}
+
+export interface SubscriptionHandle {
+  /** Messages handed out, with a lease that runs. */
+  readonly outstanding: number;
+  /** Messages neither acked nor handed out. */
+  readonly backlog: number;
+  /** Every message that is not acked, in order of publication. */
+  messages(): PubsubMessage[];
+}
+
+/** How long other calls than streams may take to end when the server closes. */
+const closeGraceMs = 1000;
+
+export async function startPubSubEmulator(options: PubSubEmulatorOptions = {}): Promise<PubSubEmulator> {
+  const clock = options.clock ?? systemClock;
+  const faults = new Faults(options.faults);
+  const server = new GrpcServer();
+  const broker = new Broker(clock);
+  const sessions = new Set<StreamingPullSession>();
+  const host = { server, faults, clock };
+  server.addService(publisherDefinition(), publisherHandlers(host, broker));
+  server.addService(subscriberDefinition(), subscriberHandlers(host, broker, sessions));
+  await server.listen(options.port, options.host);
+  return {
+    host: server.host,
+    port: server.port,
+    faults,
+    createTopic: (name) => void broker.createTopic(name),
+    createSubscription: (subscription) => void broker.createSubscription(subscriptionResource(subscription)),
+    publish: (topic, messages) => broker.publish(topic, messages.map(encodeContent)),
+    topic: (name) => broker.topic(name),
+    subscription: (name) => {
+      const subscription = broker.subscription(name);
+      return {
+        get outstanding() {
+          return subscription.outstanding;
+        },
+        get backlog() {
+          return subscription.backlog;
+        },
+        messages: () => [...subscription.unacked()].toSorted((a, b) => Number(a.id) - Number(b.id)).map(decodeMessage),
+      };
+    },
+    disconnectAll: () => server.disconnectAll(),
+    async close() {
+      for (const session of sessions) session.fail(new RpcError("UNAVAILABLE", "The embedded Pub/Sub is closing"));
+      broker.clear();
+      await server.close(closeGraceMs);
+    },
+  };
+}

@@ -1,0 +1,196 @@
+/**
+ * One StreamingPull call.
+ *
+ * Of faults, every client message counts as a call of `StreamingPull`, the opening one included, and every response with
+ * messages as a call of `StreamingPull.deliver`. The messages of a response that a fault swallows stay held until their
+ * lease runs out, as they do when a network swallows it.
+ */
+import { Metadata, type ServerDuplexStream } from "@grpc/grpc-js";
+import { pause } from "../../lib/clock.ts";
+import type { Fault } from "../faults.ts";
+import { asRpcError, RpcError, statusName } from "../rpc-error.ts";
+import type { MethodHost } from "../unary-method.ts";
+import type { Broker } from "./broker.ts";
+import { Holder, type Delivery } from "./delivery.ts";
+import { encodeReceived } from "./received-messages.ts";
+import { readStreamingPullRequest, type StreamingPullRequest } from "./subscriber-requests.ts";
+import type { Consumer, Subscription } from "./subscription.ts";
+import { checkModifyDeadline, maxAckDeadlineSeconds, minAckDeadlineSeconds } from "./subscription-settings.ts";
+
+export type StreamingPullCall = ServerDuplexStream<Buffer, Buffer>;
+
+/** `subscription_properties` = 4, with `message_ordering_enabled` = 2 or empty. */
+const properties = { ordered: Buffer.from([0x22, 2, 0x10, 1]), unordered: Buffer.from([0x22, 0]) };
+
+export class StreamingPullSession implements Consumer {
+  holder = new Holder(0);
+  readonly #host: MethodHost;
+  readonly #broker: Broker;
+  readonly #call: StreamingPullCall;
+  readonly #onClose: (session: StreamingPullSession) => void;
+  #subscription: Subscription | undefined;
+  #answersPings = false;
+  /** The transport has enough for now, or a fault holds a response back. */
+  #blocked = false;
+  #closed = false;
+
+  constructor(
+    host: MethodHost,
+    broker: Broker,
+    call: StreamingPullCall,
+    onClose: (session: StreamingPullSession) => void,
+  ) {
+    this.#host = host;
+    this.#broker = broker;
+    this.#call = call;
+    this.#onClose = onClose;
+    call.on("data", (bytes: Buffer) => this.#receive(bytes));
+    call.on("drain", () => this.#unblock());
+    call.on("end", () => this.#end());
+    call.on("cancelled", () => this.#close());
+  }
+
+  get ready(): boolean {
+    return !this.#blocked && !this.#closed;
+  }
+
+  deliver(deliveries: readonly Delivery[]): void {
+    const { ackIds, settings } = this.#subscription!;
+    const countAttempts = settings.deadLetter !== undefined;
+    const response = encodeReceived(deliveries, { ackIds, countAttempts, tail: this.#properties });
+    const fault = this.#host.faults.next("StreamingPull.deliver");
+    if (fault) void this.#deliverUnder(fault, response);
+    else this.#send(response);
+  }
+
+  subscriptionDeleted(): void {
+    this.fail(new RpcError("NOT_FOUND", `Resource not found (resource=${this.#subscription?.settings.name})`));
+  }
+
+  /** Ends the stream with a status. */
+  fail(error: RpcError): void {
+    if (this.#closed) return;
+    this.#close();
+    this.#call.emit("error", error);
+  }
+
+  #receive(bytes: Buffer): void {
+    if (this.#closed) return;
+    const fault = this.#host.faults.next("StreamingPull");
+    if (fault) void this.#takeUnder(fault, bytes);
+    else this.#take(bytes);
+  }
+
+  async #takeUnder(fault: Fault, bytes: Buffer): Promise<void> {
+    this.#call.pause();
+    if (fault.delayMs) await pause(this.#host.clock, fault.delayMs);
+    if (fault.status) return this.fail(scripted(fault));
+    if (fault.disconnect === "before") return this.#disconnect();
+    this.#take(bytes);
+    if (fault.disconnect === "after") return this.#disconnect();
+    this.#call.resume();
+  }
+
+  async #deliverUnder(fault: Fault, response: Buffer): Promise<void> {
+    this.#blocked = true;
+    if (fault.delayMs) await pause(this.#host.clock, fault.delayMs);
+    if (fault.status) return this.fail(scripted(fault));
+    if (fault.disconnect === "before") return this.#disconnect();
+    if (fault.disconnect === "after") {
+      this.#call.write(response, () => this.#disconnect());
+      return;
+    }
+    this.#send(response);
+    this.#unblock();
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#closed) return;
+    try {
+      const request = readStreamingPullRequest(bytes);
+      if (this.#subscription) this.#follow(this.#subscription, request, bytes);
+      else this.#open(request);
+    } catch (error) {
+      this.fail(asRpcError(error));
+    }
+  }
+
+  #open(request: StreamingPullRequest): void {
+    const subscription = this.#broker.subscription(request.subscription);
+    this.holder = new Holder(
+      streamAckDeadlineMs(request),
+      request.maxOutstandingMessages > 0 ? request.maxOutstandingMessages : Infinity,
+      request.maxOutstandingBytes > 0 ? request.maxOutstandingBytes : Infinity,
+    );
+    this.#answersPings = request.protocolVersion >= 1;
+    this.#subscription = subscription;
+    this.#call.sendMetadata(new Metadata());
+    subscription.attach(this);
+  }
+
+  #follow(subscription: Subscription, request: StreamingPullRequest, bytes: Buffer): void {
+    if (request.subscription) throw invalid("Only the first message of a stream names the subscription");
+    if (request.maxOutstandingMessages !== 0 || request.maxOutstandingBytes !== 0) {
+      throw invalid("Only the first message of a stream sets max_outstanding_messages and max_outstanding_bytes");
+    }
+    if (request.streamAckDeadlineSeconds !== 0) this.holder.ackDeadlineMs = streamAckDeadlineMs(request);
+    const { ackIds, modifyDeadlineAckIds, modifyDeadlineSeconds } = request;
+    if (modifyDeadlineAckIds.length !== 2 * modifyDeadlineSeconds.length) {
+      throw invalid("modify_deadline_ack_ids and modify_deadline_seconds differ in number");
+    }
+    for (const seconds of modifyDeadlineSeconds) checkModifyDeadline(seconds);
+    const acked = subscription.ackIds.readAll(bytes, ackIds);
+    const modified = subscription.ackIds.readAll(bytes, modifyDeadlineAckIds);
+    if (acked.length > 0) subscription.acknowledge(acked);
+    if (modified.length > 0) subscription.modifyDeadlinesEach(modified, (i) => modifyDeadlineSeconds[i]!);
+    if (this.#answersPings && acked.length + modified.length === 0) this.#send(this.#properties);
+  }
+
+  get #properties(): Buffer {
+    return this.#subscription?.settings.ordered ? properties.ordered : properties.unordered;
+  }
+
+  #send(response: Buffer): void {
+    if (!this.#closed && !this.#call.write(response)) this.#blocked = true;
+  }
+
+  #unblock(): void {
+    this.#blocked = false;
+    if (!this.#closed) this.#subscription?.distribute();
+  }
+
+  /** The client has no more to say; the service ends the stream. */
+  #end(): void {
+    if (this.#closed) return;
+    this.#close();
+    this.#call.end();
+  }
+
+  #disconnect(): void {
+    this.#close();
+    this.#host.server.disconnect(this.#call);
+  }
+
+  #close(): void {
+    this.#closed = true;
+    this.#subscription?.detach(this);
+    this.#onClose(this);
+  }
+}
+
+function streamAckDeadlineMs({ streamAckDeadlineSeconds: seconds }: StreamingPullRequest): number {
+  if (seconds < minAckDeadlineSeconds || seconds > maxAckDeadlineSeconds) {
+    throw invalid(
+      `stream_ack_deadline_seconds is ${seconds}; it goes from ${minAckDeadlineSeconds} to ${maxAckDeadlineSeconds}`,
+    );
+  }
+  return seconds * 1000;
+}
+
+function scripted(fault: Fault): RpcError {
+  return new RpcError(statusName(fault.status!), fault.message ?? `Scripted fault of ${fault.method}`);
+}
+
+function invalid(message: string): RpcError {
+  return new RpcError("INVALID_ARGUMENT", message);
+}

@@ -1,0 +1,125 @@
+/** `google.pubsub.v1.Subscriber` without snapshots, seek, push and detaching, which answer UNIMPLEMENTED. */
+import type { ServerUnaryCall, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
+import { pubsubProtos, serviceDefinition } from "../../lib/protos.ts";
+import { withBytes } from "../grpc-server.ts";
+import { RpcError } from "../rpc-error.ts";
+import { unaryMethod, type MethodHost } from "../unary-method.ts";
+import { page, type PageRequest } from "./page.ts";
+import type { Broker } from "./broker.ts";
+import { encodeReceived } from "./received-messages.ts";
+import { StreamingPullSession, type StreamingPullCall } from "./streaming-pull-session.ts";
+import { readAcknowledgeRequest, readModifyAckDeadlineRequest } from "./subscriber-requests.ts";
+import { checkModifyDeadline, toResource, type SubscriptionResource } from "./subscription-settings.ts";
+import { WaitingPull } from "./waiting-pull.ts";
+
+const maxAckRequestBytes = 512 * 1024;
+const maxPullMessages = 1000;
+const empty = Buffer.alloc(0);
+
+/** Ack requests and messages travel as bytes. */
+export function subscriberDefinition(): ServiceDefinition {
+  let definition = serviceDefinition(pubsubProtos(), "google.pubsub.v1.Subscriber");
+  for (const method of ["StreamingPull", "Acknowledge", "ModifyAckDeadline"]) {
+    definition = withBytes(definition, method, "both");
+  }
+  return withBytes(definition, "Pull", "response");
+}
+
+interface Named {
+  readonly subscription: string;
+}
+
+interface PullRequest extends Named {
+  readonly returnImmediately: boolean;
+  readonly maxMessages: number;
+}
+
+interface UpdateRequest {
+  readonly subscription: SubscriptionResource | null;
+  readonly updateMask: { readonly paths: readonly string[] } | null;
+}
+
+interface ListRequest extends PageRequest {
+  readonly project: string;
+}
+
+/** @param sessions the open StreamingPull calls, kept up to date */
+export function subscriberHandlers(
+  host: MethodHost,
+  broker: Broker,
+  sessions: Set<StreamingPullSession>,
+): UntypedServiceImplementation {
+  const resourceOf = (name: string): object => toResource(broker.subscription(name).settings);
+  return {
+    CreateSubscription: unaryMethod(host, "CreateSubscription", (request: SubscriptionResource) =>
+      toResource(broker.createSubscription(request).settings),
+    ),
+    GetSubscription: unaryMethod(host, "GetSubscription", (request: Named) => resourceOf(request.subscription)),
+    UpdateSubscription: unaryMethod(host, "UpdateSubscription", ({ subscription, updateMask }: UpdateRequest) => {
+      if (!subscription) throw new RpcError("INVALID_ARGUMENT", "The request names no subscription");
+      return toResource(broker.updateSubscription(subscription, updateMask?.paths ?? []).settings);
+    }),
+    ListSubscriptions: unaryMethod(host, "ListSubscriptions", (request: ListRequest) => {
+      const names = [...broker.subscriptions.keys()].filter((name) => name.startsWith(`${request.project}/`));
+      const { items, nextPageToken } = page(names, request);
+      return { subscriptions: items.map(resourceOf), nextPageToken };
+    }),
+    DeleteSubscription: unaryMethod(host, "DeleteSubscription", (request: Named) => {
+      broker.deleteSubscription(request.subscription);
+      return {};
+    }),
+    Pull: unaryMethod(host, "Pull", (request: PullRequest, call: ServerUnaryCall<PullRequest, Buffer>) =>
+      pull(host, broker, request, call),
+    ),
+    Acknowledge: unaryMethod(host, "Acknowledge", (bytes: Buffer) => acknowledge(broker, bytes)),
+    ModifyAckDeadline: unaryMethod(host, "ModifyAckDeadline", (bytes: Buffer) => modifyAckDeadline(broker, bytes)),
+    StreamingPull: (call: StreamingPullCall) => {
+      sessions.add(new StreamingPullSession(host, broker, call, (session) => sessions.delete(session)));
+    },
+  };
+}
+
+async function pull(
+  host: MethodHost,
+  broker: Broker,
+  request: PullRequest,
+  call: ServerUnaryCall<PullRequest, Buffer>,
+): Promise<Buffer> {
+  const subscription = broker.subscription(request.subscription);
+  if (request.maxMessages < 1) throw new RpcError("INVALID_ARGUMENT", "max_messages is 1 at least");
+  const waiting = new WaitingPull(subscription, Math.min(request.maxMessages, maxPullMessages));
+  call.once("cancelled", () => waiting.end());
+  waiting.begin(host.clock, request.returnImmediately);
+  const deliveries = await waiting.messages;
+  const countAttempts = subscription.settings.deadLetter !== undefined;
+  return encodeReceived(deliveries, { ackIds: subscription.ackIds, countAttempts, tail: empty });
+}
+
+function acknowledge(broker: Broker, bytes: Buffer): Buffer {
+  checkAckRequest(bytes);
+  const request = readAcknowledgeRequest(bytes);
+  const subscription = broker.subscription(request.subscription);
+  const numbers = subscription.ackIds.readAll(bytes, request.ackIds);
+  if (numbers.length === 0) throw new RpcError("INVALID_ARGUMENT", "The request has no ack IDs");
+  subscription.acknowledge(numbers);
+  return empty;
+}
+
+function modifyAckDeadline(broker: Broker, bytes: Buffer): Buffer {
+  checkAckRequest(bytes);
+  const request = readModifyAckDeadlineRequest(bytes);
+  const subscription = broker.subscription(request.subscription);
+  checkModifyDeadline(request.ackDeadlineSeconds);
+  const numbers = subscription.ackIds.readAll(bytes, request.ackIds);
+  if (numbers.length === 0) throw new RpcError("INVALID_ARGUMENT", "The request has no ack IDs");
+  subscription.modifyDeadlines(numbers, request.ackDeadlineSeconds);
+  return empty;
+}
+
+function checkAckRequest(bytes: Buffer): void {
+  if (bytes.length <= maxAckRequestBytes) return;
+  throw new RpcError(
+    "INVALID_ARGUMENT",
+    `Request payload size exceeds the limit: ${maxAckRequestBytes} bytes (it has ${bytes.length})`,
+  );
+}
