@@ -50,9 +50,11 @@ export function callUnary({ client, path, metadata, request, timeoutMs, signal }
 
 /** The gRPC status of a failed call, by number; UNKNOWN for an error that is no status. */
 export function statusOf(error: unknown): grpc.status {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "number" && code in grpc.status ? (code as grpc.status) : grpc.status.UNKNOWN;
+  if (!(error instanceof Error) || !("code" in error)) return grpc.status.UNKNOWN;
+  return allStatuses.find((status) => status === error.code) ?? grpc.status.UNKNOWN;
 }
+
+const allStatuses = Object.values(grpc.status).filter((value) => typeof value !== "string");
 
 /** The name of a gRPC status, such as `UNAVAILABLE`. */
 export function statusName(code: grpc.status): string {

@@ -10,8 +10,8 @@ export interface PullObserver {
   nacked(messages: number): void;
   /** The service has extended the leases of so many messages, by so many requests. */
   extended(messages: number, requests: number): void;
-  /** A request for so many messages failed with this gRPC status, by name; it may be tried again. */
-  requestFailed(kind: "ack" | "nack" | "extend", messages: number, code: string): void;
+  /** A request for so many messages was given up: the service may deliver them again. */
+  requestFailed(kind: "ack" | "nack" | "extend", messages: number): void;
   /** The leases of so many messages are not extended any more: `maxAckExtensionPeriod` or `releaseAfter` is over. */
   leaseEnded(messages: number, reason: "limit" | "released"): void;
   /** A stream answers. */

@@ -15,6 +15,8 @@ export interface LaneOptions {
   readonly newRequest: () => AckRequest;
   /** Sends a request; never rejects. */
   readonly send: (request: AckRequest) => Promise<Verdict>;
+  /** A request is not tried any more. */
+  readonly givenUp: (request: AckRequest) => void;
   readonly random?: () => number;
 }
 
@@ -157,6 +159,7 @@ export class RequestLane {
   }
 
   #giveUp(draft: Draft): void {
+    this.#options.givenUp(draft.request);
     for (const { parcel, ids } of draft.parts) settle(parcel, ids, false);
   }
 }

@@ -106,6 +106,7 @@ export class SubscriberRequests {
       clock: this.#options.clock,
       newRequest,
       send: (request) => this.#send(kind, request),
+      givenUp: (request) => this.#options.observer.requestFailed(kind, request.ids),
     });
   }
 
@@ -134,7 +135,6 @@ export class SubscriberRequests {
 
   #failed(kind: RequestKind, request: AckRequest, error: unknown): Verdict {
     const code = statusOf(error);
-    this.#options.observer.requestFailed(kind, request.ids, statusName(code));
     const heldBack = this.#logLimit.admit();
     if (heldBack !== undefined && !this.#stop.signal.aborted) {
       this.#options.log.warn(
