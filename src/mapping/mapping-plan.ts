@@ -5,7 +5,8 @@ import { fieldKinds, type Convert, type FieldKind } from "../schema/field.ts";
 import type { Column, TableSchema } from "../schema/table-schema.ts";
 import { innerColumns } from "../schema/wire-type.ts";
 import { ColumnOptionsByPath } from "./column-options.ts";
-import { bindConversion, type ConversionOptions } from "./compatibility.ts";
+import { bindConversion } from "./compatibility.ts";
+import type { ConversionOptions } from "./conversion-options.ts";
 import { metadataFields, planMetadata, type MetadataColumn } from "./metadata-columns.ts";
 import { planRawColumn } from "./raw-column.ts";
 
