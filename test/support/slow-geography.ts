@@ -53,7 +53,7 @@ function checkCoordinates(node: JsonNode | undefined, depth: number): void {
     return;
   }
   if (elements.some((element) => element.kind !== "number")) throw new Refused("TYPE_MISMATCH");
-  if (elements.length < 2 || elements.length > 3) throw new Refused("TYPE_MISMATCH");
+  if (elements.length !== 2) throw new Refused("TYPE_MISMATCH");
   checkPosition(elements.map((element) => Number(element.source)));
 }
 

@@ -1,7 +1,7 @@
 /** JSON columns of the slow path: the source text, unless BigQuery would change it in silence. */
 import type { MappingOptions } from "../../src/mapping/mapping-plan.ts";
 import { Big } from "big.js";
-import { readJson } from "./slow-json.ts";
+import { joinPaths, readJson } from "./slow-json.ts";
 import type { JsonNode } from "./slow-json.ts";
 import { Refused } from "./slow-refused.ts";
 
@@ -35,7 +35,7 @@ export function checkKept(node: JsonNode, options: MappingOptions, path = "", de
 function checkMembers(node: JsonNode & { kind: "object" }, options: MappingOptions, path: string, depth: number): void {
   const seen = new Set<string>();
   for (const { name, value } of node.members) {
-    const own = `${path}.${name}`;
+    const own = joinPaths(path, name);
     if (seen.has(name)) throw new Refused("DUPLICATE_FIELD", own);
     seen.add(name);
     checkKept(value, options, own, depth);

@@ -2,6 +2,7 @@
  * JSON for the slow path: `JSON.parse` says what is JSON and what every text and number is; a plain scan over the
  * accepted text adds what `JSON.parse` loses: the order of members, keys that come twice, the source text of values.
  */
+import { Refused } from "./slow-refused.ts";
 
 export type JsonNode =
   | { readonly kind: "object"; readonly source: string; readonly members: readonly Member[] }
@@ -62,6 +63,24 @@ export function depthOf(root: JsonNode): number {
 function childrenOf(node: JsonNode): readonly JsonNode[] {
   if (node.kind === "object") return node.members.map((member) => member.value);
   return node.kind === "array" ? node.elements : [];
+}
+
+/** Refuses a key that comes twice, where nothing is written. */
+export function checkKeys(node: JsonNode, path: string): void {
+  if (node.kind === "array") for (const [i, element] of node.elements.entries()) checkKeys(element, `${path}[${i}]`);
+  if (node.kind !== "object") return;
+  const seen = new Set<string>();
+  for (const { name, value } of node.members) {
+    const own = joinPaths(path, name);
+    if (seen.has(name)) throw new Refused("DUPLICATE_FIELD", own);
+    seen.add(name);
+    checkKeys(value, own);
+  }
+}
+
+/** `a` and `b` → `a.b`; `a` and `[0]` → `a[0]`; either may be empty. */
+export function joinPaths(outer: string, inner: string): string {
+  return outer === "" || inner === "" || inner.startsWith("[") ? outer + inner : `${outer}.${inner}`;
 }
 
 /** A punctuation mark, a text, or a word (number, true, false, null), after blanks. Fit for text that is known to be JSON. */

@@ -6,7 +6,7 @@ import type { RefusalCode } from "../../src/errors.ts";
 import type { ColumnOptions, MappingOptions } from "../../src/mapping/mapping-plan.ts";
 import type { Column, TableSchema } from "../../src/schema/table-schema.ts";
 import { checkKept } from "./slow-json-column.ts";
-import { decodeUtf8, depthOf, maxPayloadDepth, readJson, readPayload } from "./slow-json.ts";
+import { checkKeys, decodeUtf8, depthOf, joinPaths, maxPayloadDepth, readJson, readPayload } from "./slow-json.ts";
 import type { JsonNode, Member, ObjectNode } from "./slow-json.ts";
 import { Refused } from "./slow-refused.ts";
 import type { Cell, Row } from "./slow-row.ts";
@@ -58,7 +58,7 @@ function structRow(node: ObjectNode, record: Level, options: MappingOptions): Ro
   const row: Record<`f${number}`, Cell> = {};
   const seen = new Set<string>();
   for (const { name, value } of node.members) {
-    const path = join(record.path, name);
+    const path = joinPaths(record.path, name);
     const index = columnIndex(record, name, options);
     const column = record.columns[index];
     if (!column && !options.dropUnknownFields) throw new Refused("UNKNOWN_FIELD", path);
@@ -66,10 +66,10 @@ function structRow(node: ObjectNode, record: Level, options: MappingOptions): Ro
     if (seen.has(identity)) throw new Refused("DUPLICATE_FIELD", path);
     seen.add(identity);
     if (!column) {
-      checkDropped(value, path);
+      checkKeys(value, path);
       continue;
     }
-    const cell = columnCell(value, { column, path, columnPath: join(record.columnPath, column.name) }, options);
+    const cell = columnCell(value, { column, path, columnPath: joinPaths(record.columnPath, column.name) }, options);
     if (cell !== undefined) row[`f${index + 1}`] = cell;
   }
   return row;
@@ -80,18 +80,6 @@ function columnIndex({ columns, path }: Level, name: string, options: MappingOpt
   const folded = name.toLowerCase();
   if (options.writeMetadata && path === "" && metadataNames.has(folded)) return -1;
   return columns.findIndex((column) => column.name.toLowerCase() === folded);
-}
-
-/** A key that comes twice is refused even where nothing is written. */
-function checkDropped(node: JsonNode, path: string): void {
-  if (node.kind === "array") for (const [i, element] of node.elements.entries()) checkDropped(element, `${path}[${i}]`);
-  if (node.kind !== "object") return;
-  const seen = new Set<string>();
-  for (const { name, value } of node.members) {
-    if (seen.has(name)) throw new Refused("DUPLICATE_FIELD", join(path, name));
-    seen.add(name);
-    checkDropped(value, join(path, name));
-  }
 }
 
 interface Place {
@@ -138,10 +126,12 @@ function cellAt(node: JsonNode, place: Place, options: MappingOptions): Cell {
     return structRow(node, { columns: column.fields, path, columnPath: place.columnPath }, options);
   }
   if (column.type === "RANGE") return rangeCell(node, place, options);
+  // An object that is taken as a whole is checked as strictly as one that is dropped.
+  if (column.type === "GEOGRAPHY" && node.kind === "object") checkKeys(node, path);
   try {
     return scalarCell(node, column, options, optionsOf(place, options));
   } catch (error) {
-    throw error instanceof Refused ? new Refused(error.code, `${path}${error.path}`) : error;
+    throw error instanceof Refused ? new Refused(error.code, joinPaths(path, error.path)) : error;
   }
 }
 
@@ -177,8 +167,8 @@ function checkRequired(node: ObjectNode, record: Level, options: MappingOptions)
 function placeOf(column: Column, member: Member | undefined, record: Level): Place {
   return {
     column,
-    path: join(record.path, member?.name ?? column.name),
-    columnPath: join(record.columnPath, column.name),
+    path: joinPaths(record.path, member?.name ?? column.name),
+    columnPath: joinPaths(record.columnPath, column.name),
   };
 }
 
@@ -189,10 +179,6 @@ function checkRequiredWithin(node: JsonNode, place: Place, options: MappingOptio
   for (const [i, element] of node.elements.entries()) {
     checkRequiredWithin(element, { ...place, path: `${path}[${i}]` }, options);
   }
-}
-
-function join(parent: string, name: string): string {
-  return parent === "" ? name : `${parent}.${name}`;
 }
 
 /** The whole payload goes into the column `data`. */

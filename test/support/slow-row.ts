@@ -16,6 +16,8 @@ export interface FieldShape {
   readonly name: string;
   readonly rule: "optional" | "required" | "repeated";
   readonly type: string;
+  /** Only of a repeated field: its numbers are written one behind the other. */
+  readonly packed: boolean;
   /** Only of a message. */
   readonly fields: readonly FieldShape[];
 }
@@ -31,6 +33,7 @@ function shapesOf(columns: readonly Column[], missingValues: "null" | "default")
     name: column.name,
     rule: ruleOf(column, missingValues),
     type: protoType(column),
+    packed: false,
     fields: column.type === "RANGE" ? boundsOf(column) : shapesOf(column.fields, missingValues),
   }));
 }
@@ -43,7 +46,14 @@ function ruleOf(column: Column, missingValues: "null" | "default"): FieldShape["
 
 function boundsOf(column: Column): readonly FieldShape[] {
   const type = column.rangeElementType === "DATE" ? "int32" : "int64";
-  return ["start", "end"].map((name, index) => ({ number: index + 1, name, rule: "optional", type, fields: [] }));
+  return ["start", "end"].map((name, index) => ({
+    number: index + 1,
+    name,
+    rule: "optional",
+    type,
+    packed: false,
+    fields: [],
+  }));
 }
 
 const protoTypes: Readonly<Record<ColumnType, string>> = {
@@ -72,14 +82,15 @@ function protoType(column: Column): string {
 /** A protobufjs type whose fields are named `f1`, `f2` … after their numbers. */
 export function messageType(fields: readonly FieldShape[]): protobuf.Type {
   const type = new protobuf.Type("Row");
-  for (const { number, rule, type: fieldType, fields: nested } of fields) {
+  for (const { number, rule, type: fieldType, packed, fields: nested } of fields) {
     const name = `f${number}`;
     if (fieldType === "message") {
       const message = messageType(nested);
       message.name = `T${number}`;
       type.add(message);
     }
-    type.add(new protobuf.Field(name, number, fieldType === "message" ? `T${number}` : fieldType, rule));
+    const typeName = fieldType === "message" ? `T${number}` : fieldType;
+    type.add(new protobuf.Field(name, number, typeName, rule, undefined, { packed }));
   }
   return type;
 }

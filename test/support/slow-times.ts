@@ -185,11 +185,14 @@ function zoneOffset(name: string, local: number): number {
   return fitting[0]!;
 }
 
+/** Three letters are no zone but an abbreviation, even where the tz database has one of that name. */
+const abbreviation = /^(?!utc$|gmt$)[a-z]{3}$/i;
+
 const zoneClocks = new Map<string, (instant: number) => number>();
 
 /** Seconds since 1970 → how far the zone is ahead of UTC at that moment. */
 function zoneClock(name: string): (instant: number) => number {
-  if (!name.includes("/") && !/^(?:UTC|GMT)$/.test(name)) throw new Refused("TYPE_MISMATCH");
+  if (abbreviation.test(name)) throw new Refused("TYPE_MISMATCH");
   let clock = zoneClocks.get(name);
   if (!clock) zoneClocks.set(name, (clock = openZone(name)));
   return clock;
