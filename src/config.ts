@@ -11,7 +11,7 @@ import { choice, duration, expected, flag, isMap, map, notYet, size, text, whole
 import { parseTableReference, type TableReference } from "./schema/table-reference.ts";
 
 const bigquery = map({
-  table: tableName("Table that the rows go to: P.D.T, P:D.T or projects/P/datasets/D/tables/T."),
+  table: tableName("Table that the rows go to."),
   useTopicSchema: notYet(false),
   useTableSchema: flag(
     "Payloads are JSON objects whose fields are the table's columns. Off: the whole payload goes to the column `data`.",
@@ -100,15 +100,15 @@ const append = map({
 export const pipelineSchema = map({
   name: text(
     /^[a-z][a-z0-9-]{0,62}$/,
-    "a name of a-z, 0-9 and -, beginning with a letter, at most 63 characters",
+    "a-z, 0-9 and -, beginning with a letter, at most 63 characters",
     "Name in logs, metrics and dead letters; unique in the file.",
   ),
-  subscription: resource("subscriptions", "Subscription that the messages come from: projects/P/subscriptions/S."),
+  subscription: resource("subscriptions", "Subscription that the messages come from."),
   bigquery,
   deadLetter: map({
     topic: resource(
       "topics",
-      "Topic for messages that cannot be written: projects/P/topics/T. Without one they are given back.",
+      "Topic for messages that cannot be written. Without one they are given back.",
     ).exactOptional(),
     maxDeliveryAttempts: notYet(5),
   }).prefault({}),
@@ -161,14 +161,15 @@ const service = map({
   ),
   log: map({
     level: choice(
-      ["info", "trace", "debug", "warn", "error", "fatal", "silent"],
+      ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
       "Least severe log lines that are written.",
+      "info",
     ),
   }).prefault({}),
 });
 
 const endpointTexts = map({
-  pubsub: endpoint("Pub/Sub, gRPC. Before it counts PUBSUB_EMULATOR_HOST, then pubsub.googleapis.com."),
+  pubsub: endpoint("Pub/Sub, gRPC. Without it counts PUBSUB_EMULATOR_HOST, then pubsub.googleapis.com."),
   bigquery: endpoint("BigQuery, REST. Without it counts BIGQUERY_EMULATOR_HOST, then bigquery.googleapis.com."),
   bigqueryStorage: endpoint(
     "BigQuery Storage Write API, gRPC. Without it counts BIGQUERY_STORAGE_EMULATOR_HOST, then bigquerystorage.googleapis.com.",
@@ -204,7 +205,7 @@ function tableName(description: string): z.ZodPipe<z.ZodString, z.ZodTransform<T
         return z.NEVER;
       }
     })
-    .meta({ description, form: "P.D.T" });
+    .meta({ description, form: "P.D.T, P:D.T or projects/P/datasets/D/tables/T" });
 }
 
 /** A Pub/Sub resource name. The last part has 3 to 255 characters, begins with a letter and not with "goog". */

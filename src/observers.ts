@@ -10,6 +10,7 @@ export function observePull(metrics: PipelineMetrics): PullObserver {
       metrics.count("receivedMessages", messages);
       metrics.count("receivedBytes", bytes);
     },
+    responseDropped: () => metrics.count("droppedResponses", 1),
     acked: (messages) => metrics.count("ackedMessages", messages),
     nacked: (messages) => metrics.count("nackedMessages", messages),
     extended(messages, requests) {

@@ -37,13 +37,14 @@ export function flag(description: string): z.ZodPrefault<z.ZodBoolean> {
   return z.boolean(expected("true or false")).prefault(false).meta({ description, form: "true | false" });
 }
 
-/** One of some words; the first is the default. */
+/** One of some words; the first is the default unless another is named. */
 export function choice<const T extends readonly [string, ...string[]]>(
   words: T,
   description: string,
+  initial: T[number] = words[0],
 ): z.ZodPrefault<z.ZodEnum<{ [K in T[number]]: K }>> {
   const schema = z.enum(words as readonly [T[number], ...T[number][]], expected(`one of ${words.join(", ")}`));
-  return schema.prefault(words[0]).meta({ description, form: words.join(" | ") });
+  return schema.prefault(initial).meta({ description, form: words.join(" | ") });
 }
 
 export function text(pattern: RegExp, what: string, description: string): z.ZodString {

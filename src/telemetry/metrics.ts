@@ -13,6 +13,10 @@ export interface MetricDefinition {
 export const counters = {
   receivedMessages: { name: "millrace_received_messages_total", help: "Messages that came from the subscription." },
   receivedBytes: { name: "millrace_received_bytes_total", help: "Bytes of those messages, as they came." },
+  droppedResponses: {
+    name: "millrace_dropped_responses_total",
+    help: "Responses of the subscription that could not be read; their messages are delivered again.",
+  },
   appendedRows: { name: "millrace_appended_rows_total", help: "Rows that BigQuery has stored." },
   appendedBytes: { name: "millrace_appended_bytes_total", help: "Bytes of those rows." },
   refusedMessages: {
