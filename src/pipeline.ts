@@ -54,14 +54,17 @@ export class Pipeline {
     this.#clock = clock;
   }
 
-  /** The worst of what destination and source say, unless the pipeline is on its way out. */
+  /** What keeps the pipeline from its work: of the destination, else of the source, else of the dead letters. */
   get state(): PipelineState {
-    return this.#phase ?? (this.#destination.state === "ACTIVE" ? this.#source.state : this.#destination.state);
+    return this.#phase ?? this.#ailing?.state ?? "ACTIVE";
   }
 
   get stateReason(): string {
-    if (this.#phase) return "";
-    return this.#destination.state === "ACTIVE" ? this.#source.stateReason : this.#destination.stateReason;
+    return this.#phase ? "" : (this.#ailing?.stateReason ?? "");
+  }
+
+  get #ailing(): { readonly state: PipelineState; readonly stateReason: string } | undefined {
+    return [this.#destination, this.#source, this.#deadLetters].find((part) => part && part.state !== "ACTIVE");
   }
 
   /** Runs until it is drained. Rejects when one of its parts fails in a way that no retry can mend: a defect. */

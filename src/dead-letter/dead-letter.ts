@@ -1,6 +1,6 @@
 /** A dead letter: a message that became no row, as it came, with the reason. */
 import type { Refusal } from "../errors.ts";
-import type { MessageBatch } from "../message.ts";
+import type { MessageBatch, PipelineState } from "../message.ts";
 
 export interface DeadLetter {
   readonly batch: MessageBatch;
@@ -13,7 +13,11 @@ export interface DeadLetter {
 export type PublishResult = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 export interface DeadLetterQueue {
+  readonly state: PipelineState;
+  /** One sentence for a person about a state other than ACTIVE; empty otherwise. */
+  readonly stateReason: string;
   /** One result per letter, in order. Transient failures are retried inside. */
   publish(letters: readonly DeadLetter[]): Promise<readonly PublishResult[]>;
+  /** What is still waiting is not published. */
   close(): Promise<void>;
 }

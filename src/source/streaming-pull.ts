@@ -218,7 +218,7 @@ export class StreamingPull implements Source {
       return new PulledBatch(bytes);
     } catch (error) {
       this.#options.observer.responseDropped(bytes.length);
-      this.#warn("A response of Pub/Sub cannot be read; its messages will be delivered again", { err: error });
+      this.#warn("a response of Pub/Sub cannot be read; its messages will be delivered again", { err: error });
       return undefined;
     }
   }
@@ -268,7 +268,7 @@ export class StreamingPull implements Source {
 
   #leaseEnded(batch: PulledBatch, reason: "limit" | "released", option: string): void {
     this.#options.observer.leaseEnded(batch.length, reason);
-    this.#warn("Messages are held longer than an option allows; they may be delivered again", {
+    this.#warn("messages are held longer than an option allows; they may be delivered again", {
       option,
       messages: batch.length,
     });
@@ -283,8 +283,8 @@ export class StreamingPull implements Source {
     this.#state = state;
     this.#stateReason = reason;
     const { log, subscription } = this.#options;
-    if (reason === "") log.info({ subscription, state }, "The subscription changed its state");
-    else log.warn({ subscription, state, reason }, "The subscription changed its state");
+    if (reason === "") log.info({ subscription, state }, "the subscription changed its state");
+    else log.warn({ subscription, state, reason }, "the subscription changed its state");
   }
 
   #warn(message: string, fields: object): void {

@@ -1,0 +1,77 @@
+/** Dead letters as PubsubMessages, and as many of them as one Publish request takes. */
+import protobuf from "protobufjs";
+import type { DeadLetter } from "./dead-letter.ts";
+import { addedAttributes, fieldBytes, type LetterOrigin, withAdded } from "./letter-attributes.ts";
+
+export const publishPath = "/google.pubsub.v1.Publisher/Publish";
+
+/** The service takes 10 MB a message, and 1,000 messages a request, which may itself have 10 MiB. */
+const maxMessageBytes = 10_000_000;
+const maxRequestBytes = 10_000_000;
+const maxRequestMessages = 1000;
+
+const lengthDelimited = 2;
+const tag = (field: number): number => (field << 3) | lengthDelimited;
+/** PublishRequest */
+const topic = tag(1);
+const messages = tag(2);
+/** PubsubMessage */
+const data = tag(1);
+const attributes = tag(2);
+const orderingKey = tag(5);
+/** A map's entry */
+const entryKey = tag(1);
+const entryValue = tag(2);
+
+/**
+ * The letter as a PubsubMessage: data, attributes and ordering key as they came, and what is to be told beside them. What
+ * is added is left out where it would make the letter too large.
+ */
+export function encodeLetter({ batch, message: i, refusal }: DeadLetter, origin: LetterOrigin): Buffer {
+  const payload = batch.bytes.subarray(batch.dataStart(i), batch.dataEnd(i));
+  const key = batch.orderingKey(i);
+  const subject = {
+    messageId: batch.messageId(i),
+    publishTimeMicros: batch.publishTimeMicros(i),
+    deliveryAttempt: batch.deliveryAttempt(i),
+  };
+  const rest = fieldBytes(payload.length) + fieldBytes(Buffer.byteLength(key));
+  const added = addedAttributes(subject, refusal, origin);
+  const writer = protobuf.Writer.create();
+  if (payload.length > 0) writer.uint32(data).bytes(payload);
+  for (const [name, value] of withAdded(batch.attributes(i), added, maxMessageBytes - rest)) {
+    writer.uint32(attributes).fork().uint32(entryKey).string(name).uint32(entryValue).string(value).ldelim();
+  }
+  if (key !== "") writer.uint32(orderingKey).string(key);
+  return Buffer.from(writer.finish());
+}
+
+/** A Publish request being filled with encoded messages. */
+export class PublishRequest {
+  readonly #parts: Buffer[];
+  #byteLength: number;
+
+  constructor(topicName: string) {
+    const head = Buffer.from(protobuf.Writer.create().uint32(topic).string(topicName).finish());
+    this.#parts = [head];
+    this.#byteLength = head.length;
+  }
+
+  get messages(): number {
+    return this.#parts.length - 1;
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+
+  /** Adds a message. False when the request has no room for it; one that is empty takes any. */
+  add(message: Buffer): boolean {
+    const full = this.#byteLength + fieldBytes(message.length) > maxRequestBytes || this.messages >= maxRequestMessages;
+    if (full && this.messages > 0) return false;
+    const part = Buffer.from(protobuf.Writer.create().uint32(messages).bytes(message).finish());
+    this.#parts.push(part);
+    this.#byteLength += part.length;
+    return true;
+  }
+}
