@@ -6,7 +6,7 @@ import { AckIds } from "./ack-ids.ts";
 import { deadLetterContent } from "./dead-letter-policy.ts";
 import type { MessageContent } from "./message-content.ts";
 import { parseResourceName } from "./resource-name.ts";
-import { storeMessages, type StoredMessage } from "./stored-message.ts";
+import { messageId, storeMessages, type StoredMessage } from "./stored-message.ts";
 import { Subscription } from "./subscription.ts";
 import {
   applyMask,
@@ -31,9 +31,6 @@ export class Broker {
     // Begun with the time, so that ids of an earlier server of the same tests do not come again.
     this.#lastId = Math.floor(clock.now()) * 1000;
   }
-
-  /** Decimal text, ascending. */
-  nextId = (): string => String(++this.#lastId);
 
   createTopic(name: string, labels: Readonly<Record<string, string>> = {}): Topic {
     parseResourceName("topics", name);
@@ -61,10 +58,7 @@ export class Broker {
 
   /** Publishes and returns the ids. */
   publish(name: string, contents: readonly MessageContent[]): string[] {
-    const topic = this.topic(name);
-    const messages = storeMessages(contents, this.nextId, this.clock.now());
-    topic.publish(messages);
-    return messages.map((message) => message.id);
+    return this.#publishTo(this.topic(name), contents).map(messageId);
   }
 
   createSubscription(resource: SubscriptionResource): Subscription {
@@ -72,7 +66,7 @@ export class Broker {
     const topic = this.topic(settings.topic);
     this.#checkDeadLetterTopic(settings);
     if (this.subscriptions.has(settings.name)) throw exists(settings.name);
-    const subscription = new Subscription(settings, new AckIds(this.nextId()), this.clock, this.#forward);
+    const subscription = new Subscription(settings, new AckIds(String(this.#takeIds(1))), this.clock, this.#forward);
     this.subscriptions.set(settings.name, subscription);
     topic.subscriptions.add(subscription);
     return subscription;
@@ -111,11 +105,23 @@ export class Broker {
     if (deadLetter) this.topic(deadLetter.topic);
   }
 
+  #publishTo(topic: Topic, contents: readonly MessageContent[]): StoredMessage[] {
+    const messages = storeMessages(contents, this.#takeIds(contents.length), this.clock.now());
+    topic.publish(messages);
+    return messages;
+  }
+
+  /** The first of so many consecutive numbers. */
+  #takeIds(count: number): number {
+    const first = this.#lastId + 1;
+    this.#lastId += count;
+    return first;
+  }
+
   readonly #forward = (message: StoredMessage, attempts: number, settings: SubscriptionSettings): boolean => {
     const topic = settings.deadLetter && this.topics.get(settings.deadLetter.topic);
     if (!topic) return false;
-    const content = deadLetterContent(message, attempts, settings.name);
-    topic.publish(storeMessages([content], this.nextId, this.clock.now()));
+    this.#publishTo(topic, [deadLetterContent(message, attempts, settings.name)]);
     return true;
   };
 }

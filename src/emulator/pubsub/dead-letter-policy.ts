@@ -11,7 +11,7 @@ import { encodeContent, type MessageContent } from "./message-content.ts";
  */
 export function deadLetterContent(message: StoredMessage, attempts: number, subscription: string): MessageContent {
   const { project, id } = parseResourceName("subscriptions", subscription);
-  const { data, attributes, orderingKey } = decodeMessage(message);
+  const { data, attributes, orderingKey, publishTimeMs } = decodeMessage(message);
   return encodeContent({
     data,
     orderingKey,
@@ -20,7 +20,7 @@ export function deadLetterContent(message: StoredMessage, attempts: number, subs
       CloudPubSubDeadLetterSourceDeliveryCount: String(attempts),
       CloudPubSubDeadLetterSourceSubscription: id,
       CloudPubSubDeadLetterSourceSubscriptionProject: project,
-      CloudPubSubDeadLetterSourceTopicPublishTime: new Date(message.publishTimeMs).toISOString().replace("Z", "+00:00"),
+      CloudPubSubDeadLetterSourceTopicPublishTime: new Date(publishTimeMs).toISOString().replace("Z", "+00:00"),
     },
   });
 }

@@ -59,9 +59,12 @@ export interface ContentFields {
   readonly orderingKey?: string;
 }
 
+let messageType: protobuf.Type | undefined;
+
 /** Content that does not come from a publisher, and is not held to a publisher's limits. Text becomes UTF-8. */
 export function encodeContent({ data = "", attributes = {}, orderingKey = "" }: ContentFields): MessageContent {
-  const type = pubsubProtos().lookupType("google.pubsub.v1.PubsubMessage");
+  messageType ??= pubsubProtos().lookupType("google.pubsub.v1.PubsubMessage");
+  const type = messageType;
   const message = type.fromObject({ data: Buffer.from(data as string), attributes, orderingKey });
   const bytes = Buffer.from(type.encode(message).finish());
   return { bytes, pieces: [0, bytes.length], byteLength: bytes.length, orderingKey };

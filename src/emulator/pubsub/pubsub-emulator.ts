@@ -81,7 +81,8 @@ export async function startPubSubEmulator(options: PubSubEmulatorOptions = {}): 
         get backlog() {
           return subscription.backlog;
         },
-        messages: () => [...subscription.unacked()].toSorted((a, b) => Number(a.id) - Number(b.id)).map(decodeMessage),
+        messages: () =>
+          [...subscription.unacked()].map(decodeMessage).toSorted((a, b) => Number(a.messageId) - Number(b.messageId)),
       };
     },
     disconnectAll: () => server.disconnectAll(),

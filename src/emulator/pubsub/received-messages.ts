@@ -51,7 +51,7 @@ function writeReceived(
   at = ackIds.write(ackNumber, bytes, at);
   bytes[at++] = tags.message;
   at = writeVarint(byteLength(message), bytes, at);
-  at += message.buffer.copy(bytes, at, message.start, message.end);
+  at += message.publication.buffer.copy(bytes, at, message.start, message.end);
   if (!countAttempts) return at;
   bytes[at++] = tags.deliveryAttempt;
   return writeVarint(attemptOf(delivery), bytes, at);

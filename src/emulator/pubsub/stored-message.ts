@@ -4,15 +4,23 @@ import { pubsubProtos } from "../../lib/protos.ts";
 import type { MessageContent } from "./message-content.ts";
 
 export interface StoredMessage {
-  readonly id: string;
-  /** Milliseconds since 1970-01-01 UTC. */
-  readonly publishTimeMs: number;
-  /** Empty when the message has none. */
-  readonly orderingKey: string;
-  /** The messages of one publish request share a buffer; this one's serialized PubsubMessage is `buffer[start, end)`. */
-  readonly buffer: Buffer;
+  readonly publication: Publication;
+  /** Place in the publication. */
+  readonly index: number;
+  /** The serialized PubsubMessage is `publication.buffer[start, end)`. */
   readonly start: number;
   readonly end: number;
+  /** Empty when the message has none. */
+  readonly orderingKey: string;
+}
+
+/** What the messages of one publish request share. */
+export interface Publication {
+  readonly buffer: Buffer;
+  /** Ids are consecutive numbers; this is the first message's. */
+  readonly firstId: number;
+  /** Milliseconds since 1970-01-01 UTC. */
+  readonly publishTimeMs: number;
 }
 
 /** A message in the words of `google.pubsub.v1.PubsubMessage`. */
@@ -30,28 +38,32 @@ const idOverhead = 2;
 /**
  * Completes what a publisher sent. The bytes are copied: the request's buffer is not kept.
  *
- * @param nextId ids are decimal text, at most 100 digits
+ * @param firstId the other messages get the numbers after it
  */
 export function storeMessages(
   contents: readonly MessageContent[],
-  nextId: () => string,
+  firstId: number,
   publishTimeMs: number,
 ): StoredMessage[] {
-  const ids = contents.map(() => nextId());
   const publishTime = publishTimeField(publishTimeMs);
+  const idLength = String(firstId + contents.length).length;
   let size = 0;
-  for (const [i, content] of contents.entries()) {
-    size += content.byteLength + idOverhead + ids[i]!.length + publishTime.length;
-  }
+  for (const content of contents) size += content.byteLength + idOverhead + idLength + publishTime.length;
   const buffer = Buffer.allocUnsafeSlow(size);
+  const publication = { buffer, firstId, publishTimeMs };
   let end = 0;
-  return contents.map((content, i) => {
+  return contents.map((content, index) => {
     const start = end;
     end = writeContent(content, buffer, start);
-    end = writeId(ids[i]!, buffer, end);
+    end = writeId(String(firstId + index), buffer, end);
     end += publishTime.copy(buffer, end);
-    return { id: ids[i]!, publishTimeMs, orderingKey: content.orderingKey, buffer, start, end };
+    return { publication, index, start, end, orderingKey: content.orderingKey };
   });
+}
+
+/** Decimal text. */
+export function messageId({ publication, index }: StoredMessage): string {
+  return String(publication.firstId + index);
 }
 
 export function byteLength(message: StoredMessage): number {
@@ -60,17 +72,18 @@ export function byteLength(message: StoredMessage): number {
 
 /** Reads a stored message; for tests and rare paths. */
 export function decodeMessage(message: StoredMessage): PubsubMessage {
+  const { publication, start, end, orderingKey } = message;
   const type = pubsubProtos().lookupType("google.pubsub.v1.PubsubMessage");
-  const decoded = type.decode(message.buffer.subarray(message.start, message.end)) as unknown as {
+  const decoded = type.decode(publication.buffer.subarray(start, end)) as unknown as {
     readonly data: Buffer;
     readonly attributes: Record<string, string>;
   };
   return {
     data: Buffer.from(decoded.data),
     attributes: { ...decoded.attributes },
-    messageId: message.id,
-    publishTimeMs: message.publishTimeMs,
-    orderingKey: message.orderingKey,
+    messageId: messageId(message),
+    publishTimeMs: publication.publishTimeMs,
+    orderingKey,
   };
 }
 

@@ -174,7 +174,7 @@ export class Subscription {
     while (taken.length < maxMessages && bytes < maxResponseBytes && holder.hasRoom) {
       const delivery = this.#next(holder);
       if (!delivery) break;
-      if (delivery.message.publishTimeMs < publishedAfter) {
+      if (delivery.message.publication.publishTimeMs < publishedAfter) {
         this.#drop(delivery);
         continue;
       }
