@@ -99,6 +99,17 @@ export function pipelineFromSettings(base: Settings, sets: readonly string[]): P
   throw new FaultReport("The options of the pipeline", faults);
 }
 
+/**
+ * The endpoints of calls that have no configuration file.
+ *
+ * @throws FaultReport when the environment names one that cannot be used
+ */
+export function environmentEndpoints(environment: Environment): Endpoints {
+  const { endpoints, faults } = chooseEndpoints({ insecure: false }, environment);
+  if (faults.length > 0) throw new FaultReport("The environment", faults);
+  return endpoints;
+}
+
 /** What decides how messages become rows, of a pipeline. */
 export function mappingOptionsOf({ subscription, bigquery }: PipelineConfig): MappingOptions {
   return {

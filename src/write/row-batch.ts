@@ -98,6 +98,13 @@ export class RowBatch {
     return this.#starts[row]!;
   }
 
+  /** Offset of the first byte of a row's own fields, behind its tag and length. */
+  payloadStart(row: number): number {
+    let at = this.rowStart(row) + 1;
+    while (this.writer.bytes[at]! > 127) at++;
+    return at + 1;
+  }
+
   /** Offset behind the last byte of a row. */
   rowEnd(row: number): number {
     return row + 1 < this.rowCount ? this.#starts[row + 1]! : this.writer.position;
