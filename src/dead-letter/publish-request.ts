@@ -35,7 +35,7 @@ export function encodeLetter({ batch, message: i, refusal }: DeadLetter, origin:
     publishTimeMicros: batch.publishTimeMicros(i),
     deliveryAttempt: batch.deliveryAttempt(i),
   };
-  const rest = fieldBytes(payload.length) + fieldBytes(Buffer.byteLength(key));
+  const rest = presentBytes(payload.length) + presentBytes(Buffer.byteLength(key));
   const added = addedAttributes(subject, refusal, origin);
   const writer = protobuf.Writer.create();
   if (payload.length > 0) writer.uint32(data).bytes(payload);
@@ -44,6 +44,11 @@ export function encodeLetter({ batch, message: i, refusal }: DeadLetter, origin:
   }
   if (key !== "") writer.uint32(orderingKey).string(key);
   return Buffer.from(writer.finish());
+}
+
+/** A field that is left out when it is empty. */
+function presentBytes(length: number): number {
+  return length === 0 ? 0 : fieldBytes(length);
 }
 
 /** A Publish request being filled with encoded messages. */

@@ -5,8 +5,11 @@ import { pubsubProtos, serviceDefinition } from "../../src/lib/protos.ts";
 
 export interface FakeMessage {
   readonly ackId: string;
-  readonly data?: string;
+  readonly data?: string | Buffer;
   readonly messageId?: string;
+  readonly attributes?: Readonly<Record<string, string>>;
+  readonly orderingKey?: string;
+  readonly publishTime?: { readonly seconds: number; readonly nanos: number };
   readonly deliveryAttempt?: number;
 }
 
@@ -120,10 +123,15 @@ export class FakeSubscriber {
 
 export function encodeResponse(messages: readonly FakeMessage[]): Buffer {
   const type = pubsubProtos().lookupType("google.pubsub.v1.StreamingPullResponse");
-  const receivedMessages = messages.map(({ ackId, data = "", messageId = "1", deliveryAttempt = 0 }) => ({
+  const receivedMessages = messages.map(({ ackId, deliveryAttempt = 0, ...message }) => ({
     ackId,
     deliveryAttempt,
-    message: { data: Buffer.from(data), messageId, publishTime: { seconds: 1_700_000_000, nanos: 0 } },
+    message: {
+      messageId: "1",
+      publishTime: { seconds: 1_700_000_000, nanos: 0 },
+      ...message,
+      data: Buffer.from(message.data ?? ""),
+    },
   }));
   return Buffer.from(type.encode(type.fromObject({ receivedMessages })).finish());
 }

@@ -1,0 +1,139 @@
+import { status } from "@grpc/grpc-js";
+import pino from "pino";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { DeadLetter } from "../../../src/dead-letter/dead-letter.ts";
+import { DeadLetterTopic, type DeadLetterTopicOptions } from "../../../src/dead-letter/dead-letter-topic.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { PulledBatch } from "../../../src/source/pulled-batch.ts";
+import { FakePublisher } from "../../support/fake-publisher.ts";
+import { encodeResponse } from "../../support/fake-subscriber.ts";
+
+const topicName = "projects/acme/topics/dead";
+let server = new FakePublisher();
+const topics: DeadLetterTopic[] = [];
+
+beforeEach(async () => {
+  server = new FakePublisher();
+  await server.start();
+});
+
+afterEach(async () => {
+  await Promise.all(topics.splice(0).map((topic) => topic.close()));
+  await server.close();
+});
+
+function open(changes: Partial<DeadLetterTopicOptions> = {}): DeadLetterTopic {
+  const topic = new DeadLetterTopic({
+    topic: topicName,
+    subscription: "projects/acme/subscriptions/orders",
+    pipeline: "orders",
+    endpoint: { host: "127.0.0.1", port: server.port, plaintext: true },
+    credentials: undefined,
+    clock: systemClock,
+    log: pino({ level: "silent" }),
+    random: () => 0.01,
+    ...changes,
+  });
+  topics.push(topic);
+  return topic;
+}
+
+/** A letter per text; `key:text` has an ordering key. */
+function letters(...texts: string[]): DeadLetter[] {
+  const messages = texts.map((text) => {
+    const [data, orderingKey = ""] = text.split(":").toReversed();
+    return { ackId: "a", data: data!, orderingKey };
+  });
+  const batch = new PulledBatch(encodeResponse(messages));
+  const refusal = { code: "TYPE_MISMATCH", path: "a", message: "No.", stage: "transcode" } as const;
+  return texts.map((_, message) => ({ batch, message, refusal }));
+}
+
+const texts = (): string[] => server.messages.map(({ data }) => data.toString());
+
+test("letters are published in one request, and each has its result", async () => {
+  expect(await open().publish(letters("one", "two"))).toEqual([{ ok: true }, { ok: true }]);
+  expect(server.taken).toHaveLength(1);
+  expect(server.taken[0]!.topic).toBe(topicName);
+  expect(texts()).toEqual(["one", "two"]);
+  expect(server.messages[0]!.attributes).toMatchObject({ millrace_error_code: "TYPE_MISMATCH" });
+});
+
+test("more than a thousand letters take several requests", async () => {
+  const results = await open().publish(letters(...Array.from({ length: 2001 }, (_, i) => String(i))));
+  expect(results.every(({ ok }) => ok)).toBe(true);
+  expect(server.taken.map(({ messages }) => messages.length)).toEqual([1000, 1000, 1]);
+});
+
+describe("order", () => {
+  test("a request holds letters of one key, in order", async () => {
+    await open().publish(letters("a:1", "b:1", "2", "a:2", "b:2"));
+    const requests = server.taken.map(({ messages }) =>
+      messages.map((m) => `${m.orderingKey}:${m.data.toString()}`).join(" "),
+    );
+    expect(requests.toSorted()).toEqual([":2", "a:1 a:2", "b:1 b:2"]);
+  });
+
+  test("a key's letters wait for those before them, also while these are tried again", async () => {
+    server.failures.push({ code: status.UNAVAILABLE, details: "" }, { code: status.UNAVAILABLE, details: "" });
+    const topic = open();
+    await Promise.all([topic.publish(letters("k:1")), topic.publish(letters("k:2")), topic.publish(letters("k:3"))]);
+    expect(texts()).toEqual(["1", "2", "3"]);
+    expect(server.calls).toBe(5);
+  });
+
+  test("other keys do not wait", async () => {
+    const gate = Promise.withResolvers<void>();
+    server.before = ({ messages }) => (messages[0]!.orderingKey === "slow" ? gate.promise : Promise.resolve());
+    const topic = open();
+    const slow = topic.publish(letters("slow:1"));
+    await topic.publish(letters("fast:1", "free"));
+    expect(texts().toSorted()).toEqual(["1", "free"]);
+    gate.resolve();
+    await slow;
+    expect(texts()).toHaveLength(3);
+  });
+});
+
+test("one bad letter does not keep the others, and its reason tells nothing of it", async () => {
+  server.refuses = ({ data }) => data.toString() === "bad";
+  const results = await open().publish(letters("one", "bad", "two"));
+  expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
+  expect(results[1]).toEqual({ ok: false, reason: expect.stringMatching(/refuses the letter \(INVALID_ARGUMENT\)/) });
+  expect(results[1]).not.toMatchObject({ reason: expect.stringContaining("one of them") });
+  expect(texts()).toEqual(["one", "two"]);
+});
+
+test.each([
+  ["NOT_FOUND", "NOT_FOUND", /does not exist\. Create it/],
+  ["PERMISSION_DENIED", "PERMISSION_DENIED", /roles\/pubsub\.publisher/],
+  ["UNAUTHENTICATED", "PERMISSION_DENIED", /Application Default Credentials/],
+] as const)("%s is shown and waited for", async (code, state, reason) => {
+  server.failures.push({ code: status[code], details: "" }, { code: status[code], details: "" });
+  const topic = open({ random: () => 0.05 });
+  const published = topic.publish(letters("one"));
+  await vi.waitFor(() => expect(topic.state).toBe(state));
+  expect(topic.stateReason).toMatch(reason);
+  expect(topic.stateReason).toContain(topicName);
+  expect(await published).toEqual([{ ok: true }]);
+  expect(topic).toMatchObject({ state: "ACTIVE", stateReason: "" });
+});
+
+test("an outage is told after three tries and outlived", async () => {
+  for (let k = 0; k < 4; k++) server.failures.push({ code: status.UNAVAILABLE, details: "" });
+  const topic = open({ random: () => 0.2 });
+  const published = topic.publish(letters("one"));
+  await vi.waitFor(() => expect(topic.state).toBe("UNAVAILABLE"));
+  expect(server.calls).toBeGreaterThanOrEqual(3);
+  expect(await published).toEqual([{ ok: true }]);
+});
+
+test("closing ends the waiting: the letters are not published", async () => {
+  for (let k = 0; k < 100; k++) server.failures.push({ code: status.NOT_FOUND, details: "" });
+  const topic = open({ random: () => 0.5 });
+  const published = topic.publish(letters("one", "k:two"));
+  await vi.waitFor(() => expect(topic.state).toBe("NOT_FOUND"));
+  await topic.close();
+  const notPublished = { ok: false, reason: expect.stringContaining("stopping") };
+  expect(await published).toEqual([notPublished, notPublished]);
+});
