@@ -1,0 +1,70 @@
+/** A writer schema that fits a table: what checks its rows when they are appended and decodes them when they are read. */
+import { AppendRefusal } from "./append-refusal.ts";
+import { bindColumns, type Binding } from "./column-binding.ts";
+import type { Column } from "./column.ts";
+import { defaultTaker, type MissingValues } from "./missing-values.ts";
+import { RowDecoder } from "./row-decoder.ts";
+import { RowValidator } from "./row-validator.ts";
+import { parseWriterDescriptor, type WriterDescriptor } from "./writer-descriptor.ts";
+
+export class BoundWriter {
+  readonly binding: Binding;
+  readonly decoder: RowDecoder;
+  readonly #validators = new Map<string, RowValidator>();
+
+  /** @throws AppendRefusal */
+  constructor(descriptor: WriterDescriptor, columns: readonly Column[], entity: string) {
+    this.binding = bindColumns(descriptor, columns, entity);
+    try {
+      this.decoder = new RowDecoder(this.binding);
+    } catch {
+      throw new AppendRefusal("INVALID_ARGUMENT", "Invalid proto schema: the default value of a field suits it not");
+    }
+  }
+
+  /** @throws AppendRefusal when a REQUIRED column that the schema leaves out may not take its default */
+  validator(missing: MissingValues): RowValidator {
+    const key = JSON.stringify(missing);
+    let validator = this.#validators.get(key);
+    if (!validator) {
+      validator = this.#compile(missing);
+      this.#validators.set(key, validator);
+    }
+    return validator;
+  }
+
+  #compile(missing: MissingValues): RowValidator {
+    const { columns, absent } = this.binding;
+    const takesDefault = defaultTaker(this.binding, missing);
+    const lacking = absent.find((position) => columns[position]?.mode === "REQUIRED" && !takesDefault(position));
+    if (lacking !== undefined) {
+      const words = `REQUIRED column ${columns[lacking]?.name} has no field and is not to take its default`;
+      throw new AppendRefusal("INVALID_ARGUMENT", words);
+    }
+    return new RowValidator(this.binding, takesDefault);
+  }
+}
+
+/** Writer schemas of one state of a table, bound once each. */
+export class BoundWriters {
+  readonly #columns: readonly Column[];
+  readonly #entity: string;
+  readonly #writers = new Map<string, BoundWriter>();
+
+  /** @param entity resource name of the table's default stream */
+  constructor(columns: readonly Column[], entity: string) {
+    this.#columns = columns;
+    this.#entity = entity;
+  }
+
+  /** @param descriptor a serialized DescriptorProto @throws AppendRefusal */
+  of(descriptor: Buffer): BoundWriter {
+    const key = descriptor.toString("latin1");
+    let writer = this.#writers.get(key);
+    if (!writer) {
+      writer = new BoundWriter(parseWriterDescriptor(Buffer.from(descriptor)), this.#columns, this.#entity);
+      this.#writers.set(key, writer);
+    }
+    return writer;
+  }
+}

@@ -1,0 +1,154 @@
+/** Keeps a catalog in a data file: writes its changes down, and makes them again at the next start. */
+import { fieldJson } from "./column-json.ts";
+import { parseColumns } from "./column-parser.ts";
+import { type Catalog, type CatalogObserver, type Dataset } from "./catalog.ts";
+import type { DefaultContext } from "./column.ts";
+import { Journal, type JournalRecord } from "./journal.ts";
+import type { MissingValues } from "./missing-values.ts";
+import type { JsonObject, RowBatch, StoredTable, TableState } from "./stored-table.ts";
+import type { TableName } from "./table-name.ts";
+
+type Head =
+  | { readonly change: "dataset created"; readonly dataset: Dataset }
+  | { readonly change: "dataset deleted"; readonly dataset: Dataset }
+  | { readonly change: "table"; readonly name: TableName; readonly state: SavedState }
+  | { readonly change: "table deleted"; readonly name: TableName }
+  /** The bytes are a DescriptorProto; rows refer to it by its place among all descriptors of the file. */
+  | { readonly change: "descriptor" }
+  /** The bytes are ProtoRows. */
+  | RowsHead;
+
+interface RowsHead {
+  readonly change: "rows";
+  readonly name: TableName;
+  readonly descriptor: number;
+  readonly count: number;
+  readonly missing: MissingValues;
+  /** Microseconds as text: JSON has no room for bigint. */
+  readonly atMicros: string;
+  readonly seed: string;
+}
+
+interface SavedState {
+  readonly fields: readonly unknown[];
+  readonly settings: JsonObject;
+  readonly createdMs: number;
+  readonly modifiedMs: number;
+}
+
+/**
+ * Makes all changes again that the file holds, then writes down those to come.
+ *
+ * @returns what closes the file
+ * @throws MillraceError when the file is something else
+ */
+export function keepCatalog(catalog: Catalog, path: string): () => void {
+  const descriptors = new Descriptors();
+  const journal = Journal.open(path, (record) => replay(catalog, descriptors, record));
+  catalog.observe(new JournalWriter(journal, descriptors));
+  return () => journal.close();
+}
+
+/** Descriptors of the file, in the order in which they came. */
+class Descriptors {
+  readonly #all: Buffer[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  add(bytes: Buffer): number {
+    this.#numbers.set(bytes.toString("latin1"), this.#all.length);
+    return this.#all.push(bytes) - 1;
+  }
+
+  numberOf(bytes: Buffer): number | undefined {
+    return this.#numbers.get(bytes.toString("latin1"));
+  }
+
+  at(number: number): Buffer {
+    return this.#all[number]!;
+  }
+}
+
+class JournalWriter implements CatalogObserver {
+  readonly #journal: Journal;
+  readonly #descriptors: Descriptors;
+
+  constructor(journal: Journal, descriptors: Descriptors) {
+    this.#journal = journal;
+    this.#descriptors = descriptors;
+  }
+
+  datasetCreated(dataset: Dataset): void {
+    this.#write({ change: "dataset created", dataset });
+  }
+
+  datasetDeleted(dataset: Dataset): void {
+    this.#write({ change: "dataset deleted", dataset });
+  }
+
+  tableChanged({ name, state }: StoredTable): void {
+    const { columns, ...rest } = state;
+    this.#write({ change: "table", name, state: { ...rest, fields: columns.map(fieldJson) } });
+  }
+
+  tableDeleted({ name }: StoredTable): void {
+    this.#write({ change: "table deleted", name });
+  }
+
+  rowsAppended({ name }: StoredTable, { writer, missing, context, protoRows, count }: RowBatch): void {
+    const descriptor = this.#descriptor(writer.binding.descriptor.bytes);
+    const { atMicros, seed } = context;
+    this.#write({ change: "rows", name, descriptor, count, missing, atMicros: String(atMicros), seed }, protoRows);
+  }
+
+  #descriptor(bytes: Buffer): number {
+    const known = this.#descriptors.numberOf(bytes);
+    if (known !== undefined) return known;
+    this.#write({ change: "descriptor" }, bytes);
+    return this.#descriptors.add(bytes);
+  }
+
+  #write(head: Head, bytes?: Buffer): void {
+    this.#journal.append(head, bytes);
+  }
+}
+
+function replay(catalog: Catalog, descriptors: Descriptors, { head: plain, bytes }: JournalRecord): void {
+  const head = plain as Head;
+  switch (head.change) {
+    case "dataset created":
+      catalog.createDataset(head.dataset);
+      break;
+    case "dataset deleted":
+      catalog.deleteDataset(head.dataset.project, head.dataset.id, true);
+      break;
+    case "table":
+      restoreTable(catalog, head.name, head.state);
+      break;
+    case "table deleted":
+      catalog.deleteTable(head.name);
+      break;
+    case "descriptor":
+      descriptors.add(bytes);
+      break;
+    case "rows":
+      restoreRows(catalog, head, descriptors.at(head.descriptor), bytes);
+      break;
+  }
+}
+
+function restoreTable(catalog: Catalog, name: TableName, { fields, ...saved }: SavedState): void {
+  const roundingMode = saved.settings["defaultRoundingMode"];
+  const columns = parseColumns(fields, typeof roundingMode === "string" ? roundingMode : undefined);
+  const table = catalog.findTable(name);
+  const state: TableState = { ...saved, columns };
+  if (table) catalog.changeTable(table, state);
+  else catalog.createTable(name, state);
+}
+
+/** Rows were checked before they were written down. */
+function restoreRows(catalog: Catalog, head: RowsHead, descriptor: Buffer, protoRows: Buffer): void {
+  const table = catalog.table(head.name);
+  const context: DefaultContext = { atMicros: BigInt(head.atMicros), seed: head.seed };
+  const { count, missing } = head;
+  catalog.append(table, { writer: table.writers.of(descriptor), missing, context, protoRows, count });
+}
