@@ -1,7 +1,7 @@
 import type { RefusalCode } from "../errors.ts";
 
 /** Why a request is sent again. */
-export type RetryReason = "unavailable" | "refused" | "quota" | "setup" | "schema" | "rowErrors" | "split";
+export type RetryReason = "unavailable" | "quota" | "setup" | "schema" | "rowErrors" | "isolate" | "split";
 
 /** What the append path tells those who count. Called per request, answer or batch of messages, never per message. */
 export interface AppendObserver {

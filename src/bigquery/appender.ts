@@ -1,0 +1,236 @@
+/**
+ * Appends requests until every row has its fate: matches each failure with what is to be done about it, and asks
+ * the destination for what only it can do (look at the table again, transcode again).
+ */
+import type { Refusal } from "../errors.ts";
+import { backoffMs } from "../lib/retry.ts";
+import type { Transcoder } from "../transcode/transcoder.ts";
+import type { AppendAnswer } from "./append-answer.ts";
+import type { CallEnd } from "./append-call.ts";
+import { classify } from "./append-error.ts";
+import type { RetryReason } from "./append-observer.ts";
+import type { AppendRequest } from "./append-request.ts";
+import type { AppendStream } from "./append-stream.ts";
+import { FaultSearch } from "./fault-search.ts";
+import * as holds from "./holds.ts";
+import { Parking } from "./parking.ts";
+import { errorsByRow, rowTooLarge } from "./row-errors.ts";
+import { SendQueue, type SendQueueOptions } from "./send-queue.ts";
+
+export interface AppenderOptions extends SendQueueOptions {
+  /** There may be room for another request, or another state to show. */
+  progressed(): void;
+  /** The table has another schema than a connection began with. */
+  schemaUpdated(): void;
+  /** Looks at the table again; resolves to true when these rows have to be transcoded again. Never rejects. */
+  outdated(transcoder: Transcoder): Promise<boolean>;
+  /** Takes over the messages of a request that will not be sent any more. */
+  transcodeAgain(request: AppendRequest): void;
+  /** The refusal of a row about which BigQuery said this. */
+  rowRejected(serverMessage: string): Refusal;
+}
+
+/** With so many requests parked no new ones are taken. */
+const maxParked = 8;
+
+export class Appender {
+  readonly #options: AppenderOptions;
+  readonly #queue: SendQueue;
+  readonly #parking: Parking;
+  /** When rows of a transcoder were stored last; monotonic milliseconds. */
+  readonly #storedAtMs = new WeakMap<Transcoder, number>();
+  #lastStoredAtMs = -Infinity;
+
+  constructor(options: AppenderOptions) {
+    this.#options = options;
+    this.#parking = new Parking(options.clock);
+    this.#queue = new SendQueue(options, {
+      answered: (request, answer, stream) => this.#answered(request, answer, stream),
+      broken: (end, unanswered) => this.#broken(end, unanswered),
+    });
+  }
+
+  /** Another request would be sent soon. */
+  get room(): boolean {
+    return this.#queue.empty && this.#parking.size < maxParked;
+  }
+
+  /** What keeps rows from being stored; undefined when nothing does. */
+  get trouble(): holds.Trouble | undefined {
+    return this.#queue.hold ?? this.#parking.troubleSince(this.#lastStoredAtMs);
+  }
+
+  submit(request: AppendRequest): void {
+    this.#queue.push(request);
+  }
+
+  /** Requests whose rows have no fate yet. */
+  *unresolved(): Iterable<AppendRequest> {
+    yield* this.#queue.requests();
+    yield* this.#parking.requests();
+  }
+
+  /** Cuts all connections. Nothing more is sent, and no fate becomes known any more. */
+  close(): void {
+    this.#parking.clear();
+    this.#queue.close();
+  }
+
+  #goOn(): void {
+    this.#queue.dispatch();
+    this.#options.progressed();
+  }
+
+  #answered(request: AppendRequest, answer: AppendAnswer, stream: AppendStream): void {
+    if (answer.schemaUpdated) this.#options.schemaUpdated();
+    if (answer.code === 0 && answer.rowErrors.length === 0) this.#stored(request);
+    else this.#failed(request, answer, stream);
+    // No effect when the failure has just shut the gate.
+    this.#queue.passed(request);
+    this.#goOn();
+  }
+
+  #stored(request: AppendRequest): void {
+    const now = this.#options.clock.monotonic();
+    this.#storedAtMs.set(request.pending.transcoder, now);
+    this.#lastStoredAtMs = now;
+    this.#options.observer.appended(request.rowCount, request.byteLength, (now - request.sentAtMs) / 1000);
+    request.stored();
+  }
+
+  #failed(request: AppendRequest, answer: AppendAnswer, stream: AppendStream): void {
+    const verdict = classify({ ...answer, scope: "request", rowErrors: answer.rowErrors.length });
+    switch (verdict.kind) {
+      case "stored":
+        this.#stored(request);
+        break;
+      case "rejectRows":
+        this.#rejectRows(request, answer);
+        break;
+      case "split":
+        this.#putBack(this.#split(request), "split");
+        break;
+      case "isolate":
+        void this.#unlessOutdated(request, () => this.#isolate(request, answer.message));
+        break;
+      case "refresh":
+        void this.#unlessOutdated(request, () => this.#retryLater(request, holds.schemaMismatch, "schema"));
+        break;
+      case "reopen":
+        stream.retire();
+        this.#retryLater(request, holds.unavailable, "unavailable");
+        break;
+      case "retry":
+        this.#retryLater(request, holds.unavailable, "unavailable");
+        break;
+      case "quota":
+      case "setup":
+        this.#queue.shut(verdict, [request]);
+        this.#putBack([request], verdict.kind);
+        break;
+    }
+  }
+
+  #broken(end: CallEnd, unanswered: readonly AppendRequest[]): void {
+    const verdict = classify({ ...end, scope: "stream", rowErrors: 0 });
+    switch (verdict.kind) {
+      case "split":
+        this.#putBack(this.#splitLargest(unanswered), "split");
+        break;
+      case "refresh":
+        this.#queue.shut(verdict, unanswered);
+        for (const request of unanswered) {
+          void this.#unlessOutdated(request, () => this.#putBack([request], "schema"));
+        }
+        break;
+      case "reopen":
+        if (!verdict.idle) this.#queue.shut(verdict, unanswered);
+        this.#putBack(unanswered, "unavailable");
+        break;
+      case "quota":
+      case "setup":
+        this.#queue.shut(verdict, unanswered);
+        this.#putBack(unanswered, verdict.kind);
+        break;
+      // About single requests: `classify` says none of these of a stream.
+      case "stored":
+      case "rejectRows":
+      case "isolate":
+      case "retry":
+        this.#putBack(unanswered, "unavailable");
+        break;
+    }
+    this.#goOn();
+  }
+
+  /** Refuses the rows that BigQuery names; the others go again. */
+  #rejectRows(request: AppendRequest, answer: AppendAnswer): void {
+    const errors = errorsByRow(answer.rowErrors, request.rowCount);
+    if (errors.size === 0) {
+      void this.#unlessOutdated(request, () => this.#isolate(request, answer.message));
+      return;
+    }
+    const others = request.pick((position) => !errors.has(position));
+    for (const [position, error] of errors) request.refuse(position, this.#options.rowRejected(error.message));
+    this.#options.observer.refused("ROW_REJECTED", errors.size);
+    if (others.rowCount > 0) this.#putBack([others], "rowErrors");
+  }
+
+  #isolate(request: AppendRequest, serverMessage: string): void {
+    const search = (request.faultSearch ??= new FaultSearch(this.#options.clock.monotonic()));
+    switch (search.refused(request.rowCount, this.#storedAtMs.get(request.pending.transcoder) ?? -Infinity)) {
+      case "refuse":
+        this.#refuse(request, this.#options.rowRejected(serverMessage));
+        break;
+      case "halve":
+        this.#putBack(request.halves(), "isolate");
+        break;
+      case "wait":
+        this.#retryLater(request, holds.unnamedRefusals, "isolate");
+        break;
+    }
+  }
+
+  #split(request: AppendRequest): readonly AppendRequest[] {
+    if (request.rowCount > 1) return request.halves();
+    this.#refuse(request, rowTooLarge);
+    return [];
+  }
+
+  /** A connection ended over a request that is too large: if any, it is the largest. */
+  #splitLargest(requests: readonly AppendRequest[]): readonly AppendRequest[] {
+    const largest = requests.reduce((a, b) => (b.byteLength > a.byteLength ? b : a));
+    return requests.flatMap((request) => (request === largest ? this.#split(request) : [request]));
+  }
+
+  /** Refuses the one row of a request. */
+  #refuse(request: AppendRequest, refusal: Refusal): void {
+    this.#options.observer.refused(refusal.code, 1);
+    request.refuse(0, refusal);
+  }
+
+  /** Has the table looked at; then the rows are transcoded again, or things go on as given. */
+  async #unlessOutdated(request: AppendRequest, goOn: () => void): Promise<void> {
+    this.#parking.keep(request);
+    const outdated = await this.#options.outdated(request.pending.transcoder);
+    if (!this.#parking.leave(request)) return;
+    if (outdated) this.#options.transcodeAgain(request);
+    else goOn();
+    this.#goOn();
+  }
+
+  #retryLater(request: AppendRequest, trouble: holds.Trouble, reason: RetryReason): void {
+    const delayMs = backoffMs(request.attempts++, holds.requestBackoff, this.#options.random);
+    const shown = request.attempts > holds.patience ? trouble : undefined;
+    this.#options.observer.retried(reason, 1);
+    this.#parking.keepFor(request, delayMs, shown, () => {
+      this.#queue.putBack([request]);
+      this.#goOn();
+    });
+  }
+
+  #putBack(requests: readonly AppendRequest[], reason: RetryReason): void {
+    if (requests.length > 0) this.#options.observer.retried(reason, requests.length);
+    this.#queue.putBack(requests);
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Messages into the rows of a BigQuery table, through the default stream of the Storage Write API.
+ *
+ * What is guaranteed of order: requests go out in the order of `deliver`, and over one connection BigQuery stores
+ * them in that order. A request that BigQuery refuses is appended again behind those already sent, as are those of
+ * a broken connection when there are several.
+ */
+import type { Logger } from "pino";
+import type { Destination } from "../destination.ts";
+import { SetupError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Credentials, Endpoint } from "../lib/endpoint.ts";
+import { version } from "../lib/version.ts";
+import type { MappingOptions } from "../mapping/mapping-plan.ts";
+import { type MessageBatch, Outcomes, type PipelineState } from "../message.ts";
+import { type TableReference, tableName } from "../schema/table-reference.ts";
+import type { TableSchema } from "../schema/table-schema.ts";
+import { createTranscoder, type Transcoder } from "../transcode/transcoder.ts";
+import { appendCalls, type OpenCall } from "./append-call.ts";
+import type { AppendObserver } from "./append-observer.ts";
+import type { AppendOptions, BatchOptions } from "./append-options.ts";
+import { Appender } from "./appender.ts";
+import { allAbandoned, Delivery, oldestPublishTimeMs } from "./delivery.ts";
+import type { Trouble } from "./holds.ts";
+import { abandonRows, Intake } from "./intake.ts";
+import { rowRejected } from "./row-errors.ts";
+import { SchemaWatch } from "./schema-watch.ts";
+import { fetchTable } from "./tables.ts";
+
+export interface BigQueryDestinationOptions {
+  readonly table: TableReference;
+  readonly mapping: MappingOptions;
+  /** BigQuery's REST API, for the table's schema. */
+  readonly restEndpoint: Endpoint;
+  /** The Storage Write API. */
+  readonly storageEndpoint: Endpoint;
+  /** Undefined when both endpoints are plaintext. */
+  readonly credentials: Credentials | undefined;
+  readonly batch: BatchOptions;
+  readonly append: AppendOptions;
+  readonly schemaRefreshIntervalMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer: AppendObserver;
+}
+
+/** What the destination reaches through the network, what it compiles, and chance: tests put their own here. */
+export interface DestinationParts {
+  readonly fetchTable: (signal: AbortSignal) => Promise<TableSchema>;
+  /** @throws SetupError when the mapping cannot be */
+  readonly compile: (table: TableSchema) => Transcoder;
+  readonly openCall: OpenCall;
+  readonly random: () => number;
+}
+
+/** A message with an unknown field is refused without a further look at a table that was seen so recently. */
+const recentMs = 3000;
+
+export class BigQueryDestination implements Destination {
+  readonly #options: BigQueryDestinationOptions;
+  readonly #compile: (table: TableSchema) => Transcoder;
+  readonly #watch: SchemaWatch;
+  readonly #appender: Appender;
+  readonly #intake: Intake;
+  readonly #deliveries = new Set<Delivery>();
+  readonly #opened = Promise.withResolvers<void>();
+  #phase: "STARTING" | "ACTIVE" | "DRAINING" | "STOPPED" = "STARTING";
+  /** The table's schema can be read, but not mapped. */
+  #mappingTrouble: Trouble | undefined;
+  #loggedState: PipelineState = "STARTING";
+  #idle: (() => void) | undefined;
+
+  constructor(options: BigQueryDestinationOptions, parts: DestinationParts = remoteParts(options)) {
+    this.#options = options;
+    this.#compile = parts.compile;
+    const { clock, observer, batch, append } = options;
+    const { random } = parts;
+    const writeStream = `${tableName(options.table)}/streams/_default`;
+    const common = { writeStream, traceId: `millrace:${version()}`, append, clock, observer };
+    this.#watch = new SchemaWatch({
+      fetch: parts.fetchTable,
+      intervalMs: options.schemaRefreshIntervalMs,
+      clock,
+      random,
+      observer,
+      changed: (schema) => this.#schemaChanged(schema),
+      looked: () => this.#noteState(),
+    });
+    this.#appender = new Appender({
+      ...common,
+      openCall: parts.openCall,
+      random,
+      progressed: () => this.#progressed(),
+      schemaUpdated: () => this.#watch.refreshSoon(),
+      outdated: (transcoder) => this.#outdated(transcoder),
+      transcodeAgain: (request) => this.#intake.transcodeAgain(request),
+      rowRejected: (serverMessage) => rowRejected(serverMessage, this.#watch.schema),
+    });
+    this.#intake = new Intake({
+      ...common,
+      batch,
+      room: () => this.#appender.room,
+      submit: (request) => this.#appender.submit(request),
+      sawTableAfter: (wallMs) => this.#watch.sawAfter(wallMs, recentMs),
+      refresh: () => this.#watch.refresh(),
+    });
+  }
+
+  get state(): PipelineState {
+    if (this.#phase === "DRAINING" || this.#phase === "STOPPED") return this.#phase;
+    return this.#trouble?.state ?? this.#phase;
+  }
+
+  get stateReason(): string {
+    if (this.#phase === "DRAINING" || this.#phase === "STOPPED" || !this.#trouble) return "";
+    const { project, dataset, table } = this.#options.table;
+    return `${project}.${dataset}.${table}: ${this.#trouble.reason}`;
+  }
+
+  get #trouble(): Trouble | undefined {
+    const schemaNeeded = !this.#intake.transcoder || this.#watch.awaited;
+    return this.#mappingTrouble ?? (schemaNeeded ? this.#watch.trouble : undefined) ?? this.#appender.trouble;
+  }
+
+  /** Resolves when the table's schema is known and mapped, or when `signal` is aborted. */
+  async open(signal: AbortSignal): Promise<void> {
+    const given = Promise.withResolvers<void>();
+    const giveUp = (): void => given.resolve();
+    if (signal.aborted) return;
+    signal.addEventListener("abort", giveUp, { once: true });
+    this.#watch.refreshSoon();
+    await Promise.race([this.#opened.promise, given.promise]);
+    signal.removeEventListener("abort", giveUp);
+  }
+
+  async deliver(batch: MessageBatch, signal: AbortSignal): Promise<Outcomes> {
+    if (signal.aborted || this.#phase === "STOPPED") return allAbandoned(batch);
+    if (batch.length === 0) return new Outcomes(0);
+    const delivery = new Delivery(batch, signal, () => this.#settled(delivery));
+    const abandon = (): void => this.#abandon((other) => other.signal.aborted);
+    signal.addEventListener("abort", abandon, { once: true });
+    this.#deliveries.add(delivery);
+    this.#intake.add(delivery);
+    const outcomes = await delivery.outcomes;
+    signal.removeEventListener("abort", abandon);
+    return outcomes;
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    this.#phase = "DRAINING";
+    this.#intake.hurry();
+    if (this.#deliveries.size === 0) return;
+    const idle = Promise.withResolvers<void>();
+    this.#idle = idle.resolve;
+    const { clock } = this.#options;
+    const timer = clock.setTimer(() => this.#abandon(() => true), deadlineMs - clock.monotonic());
+    await idle.promise;
+    timer.cancel();
+  }
+
+  close(): Promise<void> {
+    this.#phase = "STOPPED";
+    this.#abandon(() => true);
+    this.#watch.close();
+    this.#appender.close();
+    this.#intake.close();
+    this.#opened.resolve();
+    return Promise.resolve();
+  }
+
+  #settled(delivery: Delivery): void {
+    const { clock, observer } = this.#options;
+    this.#deliveries.delete(delivery);
+    const { batch } = delivery;
+    if (!delivery.abandoned) observer.committed(batch.length, (clock.now() - oldestPublishTimeMs(batch)) / 1000);
+    if (this.#deliveries.size === 0) this.#idle?.();
+  }
+
+  #abandon(given: (delivery: Delivery) => boolean): void {
+    this.#intake.abandon(given);
+    for (const request of this.#appender.unresolved()) abandonRows(request, given);
+  }
+
+  #schemaChanged(schema: TableSchema): void {
+    try {
+      this.#intake.use(this.#compile(schema));
+      this.#mappingTrouble = undefined;
+      this.#options.log.info({ columns: schema.columns.length }, "table schema read");
+      if (this.#phase === "STARTING") this.#phase = "ACTIVE";
+      this.#opened.resolve();
+    } catch (error) {
+      this.#mappingTrouble = { state: "SCHEMA_MISMATCH", reason: this.#whyNotMapped(error) };
+      this.#intake.use(undefined);
+    }
+    this.#noteState();
+  }
+
+  #whyNotMapped(error: unknown): string {
+    if (error instanceof SetupError) return error.message;
+    this.#options.log.error({ err: error }, "mapping failed to compile");
+    return "the mapping failed to compile, which is a defect of Millrace: see the log";
+  }
+
+  async #outdated(transcoder: Transcoder): Promise<boolean> {
+    await this.#watch.refresh();
+    return this.#intake.transcoder !== transcoder;
+  }
+
+  #progressed(): void {
+    this.#intake.pump();
+    this.#noteState();
+  }
+
+  /** Logs a change of state, once. */
+  #noteState(): void {
+    const { state } = this;
+    if (state === this.#loggedState) return;
+    this.#loggedState = state;
+    if (state === "ACTIVE") this.#options.log.info({ state }, "destination is active");
+    else if (this.#trouble) this.#options.log.warn({ state, reason: this.stateReason }, "destination holds back");
+  }
+}
+
+function remoteParts(options: BigQueryDestinationOptions): DestinationParts {
+  const { table, mapping, restEndpoint, storageEndpoint, credentials, clock } = options;
+  const writeStream = `${tableName(table)}/streams/_default`;
+  return {
+    fetchTable: (signal) => fetchTable(table, { endpoint: restEndpoint, credentials, clock }, signal),
+    compile: (schema) => createTranscoder(schema, mapping),
+    openCall: appendCalls(storageEndpoint, credentials, writeStream),
+    random: Math.random,
+  };
+}

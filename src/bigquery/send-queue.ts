@@ -1,0 +1,148 @@
+/** Requests that wait to be sent, and those that are sent: in order, as far as the gate and the connections let them. */
+import type { Clock, Timer } from "../lib/clock.ts";
+import { Queue } from "../lib/queue.ts";
+import type { AppendAnswer } from "./append-answer.ts";
+import type { CallEnd, OpenCall } from "./append-call.ts";
+import type { AppendObserver } from "./append-observer.ts";
+import type { AppendOptions } from "./append-options.ts";
+import type { AppendRequest } from "./append-request.ts";
+import type { AppendStream } from "./append-stream.ts";
+import { type HoldingVerdict, holdFor } from "./holds.ts";
+import { type Hold, SendGate } from "./send-gate.ts";
+import { StreamPool } from "./stream-pool.ts";
+
+export interface SendQueueOptions {
+  readonly openCall: OpenCall;
+  /** `projects/P/datasets/D/tables/T/streams/_default`. */
+  readonly writeStream: string;
+  /** Of the form `A:B`. */
+  readonly traceId: string;
+  readonly append: AppendOptions;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly observer: AppendObserver;
+}
+
+export interface SendQueueEvents {
+  answered(request: AppendRequest, answer: AppendAnswer, stream: AppendStream): void;
+  /** A connection has ended over these requests, which may or may not be in the table. */
+  broken(end: CallEnd, unanswered: readonly AppendRequest[]): void;
+}
+
+export class SendQueue {
+  readonly #options: SendQueueOptions;
+  readonly #pool: StreamPool;
+  readonly #gate: SendGate;
+  readonly #waiting = new Queue<AppendRequest>();
+  readonly #sent = new Set<AppendRequest>();
+  #timer: Timer | undefined;
+  #closed = false;
+
+  constructor(options: SendQueueOptions, events: SendQueueEvents) {
+    this.#options = options;
+    this.#gate = new SendGate(options.clock, options.random);
+    this.#pool = new StreamPool({
+      openCall: options.openCall,
+      writeStream: options.writeStream,
+      traceId: options.traceId,
+      bounds: options.append,
+      clock: options.clock,
+      answered: (request, answer, stream) => {
+        this.#landed([request]);
+        events.answered(request, answer, stream);
+      },
+      ended: (end, unanswered) => {
+        this.#landed(unanswered);
+        // Without requests it was closed for want of traffic, or because we wished it.
+        if (unanswered.length > 0) events.broken(end, unanswered);
+      },
+      resized: (connections) => options.observer.connections(connections),
+    });
+  }
+
+  /** Nothing waits. */
+  get empty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Why nothing is sent, when it is worth telling. */
+  get hold(): Hold | undefined {
+    return this.#gate.shown;
+  }
+
+  /** Requests waiting and sent. */
+  *requests(): Iterable<AppendRequest> {
+    yield* this.#sent;
+    yield* this.#waiting;
+  }
+
+  /** Adds a request, behind all others. */
+  push(request: AppendRequest): void {
+    this.#waiting.push(request);
+    this.dispatch();
+  }
+
+  /** Puts requests back where they stood; they are sent by the next `dispatch`. */
+  putBack(requests: readonly AppendRequest[]): void {
+    const now = this.#options.clock.monotonic();
+    for (const request of requests) request.waitingSinceMs = now;
+    const inOrder = [...this.#waiting.takeAll(), ...requests];
+    inOrder.sort((a, b) => a.order - b.order || a.row(0) - b.row(0));
+    for (const request of inOrder) this.#waiting.push(request);
+  }
+
+  /** Sends what can be sent. */
+  dispatch(): void {
+    while (!this.#closed && this.#waiting.length > 0) {
+      const { waitMs } = this.#gate;
+      if (waitMs > 0) {
+        this.#dispatchAfter(waitMs);
+        return;
+      }
+      if (!this.#pool.hasRoom) return;
+      const request = this.#waiting.shift()!.withoutAbandoned();
+      if (request.rowCount > 0) this.#send(request);
+    }
+  }
+
+  /** Requests failed for a reason that concerns all: nothing is sent for a while. */
+  shut(verdict: HoldingVerdict, failed: readonly AppendRequest[]): void {
+    this.#gate.shut(holdFor(verdict), Math.max(...failed.map((request) => request.ticket)));
+    // What a person had to mend may have left the old connections behind.
+    if (verdict.kind === "setup") this.#pool.renew();
+  }
+
+  /** BigQuery has dealt with a request, one way or the other. */
+  passed(request: AppendRequest): void {
+    this.#gate.passed(request.ticket);
+  }
+
+  /** Cuts all connections. Nothing more is sent or reported. */
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#waiting.takeAll();
+    this.#sent.clear();
+    this.#pool.close();
+  }
+
+  #send(request: AppendRequest): void {
+    request.ticket = this.#gate.sent();
+    request.waitingSinceMs = Math.max(request.waitingSinceMs, this.#gate.opensAtMs);
+    this.#sent.add(request);
+    this.#options.observer.inFlight(this.#sent.size);
+    this.#pool.send(request);
+  }
+
+  /** Requests have come back from their connection. */
+  #landed(requests: readonly AppendRequest[]): void {
+    for (const request of requests) this.#sent.delete(request);
+    this.#options.observer.inFlight(this.#sent.size);
+  }
+
+  #dispatchAfter(waitMs: number): void {
+    this.#timer?.cancel();
+    // When the answer to a probe is waited for, that answer goes on from here.
+    this.#timer = waitMs === Infinity ? undefined : this.#options.clock.setTimer(() => this.dispatch(), waitMs);
+  }
+}
