@@ -1,6 +1,6 @@
 /**
  * One AppendRows connection: requests go out in order, answers come in the same order. Stream, trace and descriptor
- * travel with the first request; the descriptor again when it has changed.
+ * travel with the first request; stream and descriptor again when the descriptor has changed.
  */
 import { status } from "@grpc/grpc-js";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -9,7 +9,15 @@ import type { Transcoder } from "../transcode/transcoder.ts";
 import { type AppendAnswer, readAnswer } from "./append-answer.ts";
 import type { AppendCall, CallEnd, OpenCall } from "./append-call.ts";
 import type { AppendRequest } from "./append-request.ts";
-import { type RequestPreamble, requestBytes, schemaPreamble, streamPreamble } from "./request-bytes.ts";
+import {
+  missingValuesField,
+  noPreamble,
+  type RequestPreamble,
+  requestBytes,
+  schemaField,
+  streamField,
+  traceField,
+} from "./request-bytes.ts";
 
 export interface AppendStreamOptions {
   readonly openCall: OpenCall;
@@ -30,7 +38,10 @@ export class AppendStream {
   readonly #options: AppendStreamOptions;
   readonly #call: AppendCall;
   readonly #unanswered = new Queue<AppendRequest>();
+  /** The descriptor that the server knows. */
   #descriptor: Buffer | undefined;
+  /** What requests carry that change nothing. */
+  #repeated = noPreamble;
   #watchdog: Timer | undefined;
   #ended = false;
   #retired = false;
@@ -76,13 +87,16 @@ export class AppendStream {
     this.#call.cancel();
   }
 
-  #preamble(transcoder: Transcoder): RequestPreamble | undefined {
-    const descriptor = transcoder.descriptor.bytes;
+  #preamble({ descriptor, missingValues }: Transcoder): RequestPreamble {
+    const { writeStream, traceId } = this.#options;
     const known = this.#descriptor;
-    if (known === descriptor || known?.equals(descriptor)) return undefined;
-    this.#descriptor = descriptor;
-    const stream = known ? Buffer.alloc(0) : streamPreamble(this.#options.writeStream, this.#options.traceId);
-    return schemaPreamble(stream, descriptor, transcoder.missingValues);
+    if (known === descriptor.bytes || known?.equals(descriptor.bytes)) return this.#repeated;
+    this.#descriptor = descriptor.bytes;
+    const stream = streamField(writeStream);
+    // Once the schema has changed on a connection, every further request has to name its stream.
+    if (known) this.#repeated = { ...noPreamble, fields: stream };
+    const once = known ? [] : [traceField(traceId), missingValuesField(missingValues)];
+    return { fields: Buffer.concat([stream, ...once]), schema: schemaField(descriptor.bytes) };
   }
 
   #answered(response: Buffer): void {

@@ -24,32 +24,39 @@ export interface RequestPreamble {
   readonly schema: Buffer;
 }
 
-const noPreamble: RequestPreamble = { fields: Buffer.alloc(0), schema: Buffer.alloc(0) };
+export const noPreamble: RequestPreamble = { fields: Buffer.alloc(0), schema: Buffer.alloc(0) };
 
 /** Room that everything but the rows takes in a request, at most. */
 export function requestOverhead(descriptor: Buffer, stream: string, trace: string): number {
   return descriptor.length + Buffer.byteLength(stream) + Buffer.byteLength(trace) + 64;
 }
 
-/** Names the stream, once per connection. */
-export function streamPreamble(stream: string, trace: string): Buffer {
-  return Buffer.concat([delimited(writeStream, Buffer.from(stream)), delimited(traceId, Buffer.from(trace))]);
+/** Names the stream. */
+export function streamField(stream: string): Buffer {
+  return delimited(writeStream, Buffer.from(stream));
 }
 
-/** Says how the rows that follow are to be read; holds until the next one on the same connection. */
-export function schemaPreamble(stream: Buffer, descriptor: Buffer, missingValues: "null" | "default"): RequestPreamble {
-  return {
-    fields: missingValues === "default" ? Buffer.concat([stream, missingIsDefault]) : stream,
-    schema: delimited(writerSchema, delimited(protoDescriptor, descriptor)),
-  };
+/** Names who writes; the first one of a connection counts. */
+export function traceField(trace: string): Buffer {
+  return delimited(traceId, Buffer.from(trace));
+}
+
+/** What BigQuery does about columns that a row lacks; holds for the requests that follow on the same connection. */
+export function missingValuesField(missingValues: "null" | "default"): Buffer {
+  return missingValues === "default" ? missingIsDefault : Buffer.alloc(0);
+}
+
+/** How the rows are to be read; holds for the requests that follow on the same connection. */
+export function schemaField(descriptor: Buffer): Buffer {
+  return delimited(writerSchema, delimited(protoDescriptor, descriptor));
 }
 
 /**
  * The bytes of a request. They may lie in the row batch's own buffer, which must stay as it is until the answer.
  *
- * @param preamble for the first request of a connection, and the first after the descriptor changed
+ * @param preamble `noPreamble` unless the connection has to be told something
  */
-export function requestBytes(request: AppendRequest, preamble: RequestPreamble = noPreamble): Buffer {
+export function requestBytes(request: AppendRequest, preamble: RequestPreamble): Buffer {
   const rowsLength = request.byteLength;
   const dataLength = preamble.schema.length + 1 + varint32Width(rowsLength) + rowsLength;
   const headerLength = preamble.fields.length + 1 + varint32Width(dataLength) + dataLength - rowsLength;

@@ -22,7 +22,7 @@ const serializedRowsTag = 10;
 
 export class RowBatch {
   /** Bytes kept free in front of the rows, so that the request's header can be put there without a copy. */
-  static readonly headroom = 64;
+  static readonly headroom = 256;
 
   readonly writer: WireWriter;
   readonly limits: RowBatchLimits;
