@@ -160,5 +160,5 @@ function nameOf(table: TableRef): TableName {
 }
 
 function resourceOf(schema: readonly object[] | object): Readonly<Record<string, unknown>> {
-  return Array.isArray(schema) ? { schema: { fields: schema } } : { ...schema };
+  return Array.isArray(schema) ? { schema: { fields: schema } } : (schema as Readonly<Record<string, unknown>>);
 }

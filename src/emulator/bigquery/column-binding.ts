@@ -23,14 +23,14 @@ export interface Binding {
   readonly absent: readonly number[];
 }
 
-const changePseudoColumns = ["_CHANGE_TYPE", "_CHANGE_SEQUENCE_NUMBER"];
+const changePseudoColumns = new Set(["_CHANGE_TYPE", "_CHANGE_SEQUENCE_NUMBER"]);
 
 /**
  * @param entity resource name of the stream, for the StorageError
  * @throws AppendRefusal
  */
 export function bindColumns(descriptor: WriterDescriptor, columns: readonly Column[], entity: string): Binding {
-  const change = descriptor.shape.fields.find(({ name }) => changePseudoColumns.includes(name.toUpperCase()));
+  const change = descriptor.shape.fields.find(({ name }) => changePseudoColumns.has(name.toUpperCase()));
   if (change) {
     throw new AppendRefusal("UNIMPLEMENTED", `The embedded BigQuery does not take change data (${change.name}) yet`);
   }

@@ -34,7 +34,7 @@ export function decimalFromBytes(bytes: Uint8Array, type: DecimalType): bigint {
   if (bytes.length === 0 || bytes.length > most) {
     throw new InvalidValue(`${type.type} takes 1 to ${most} bytes, got ${bytes.length}`);
   }
-  const unsigned = BigInt(`0x${Buffer.from(bytes).reverse().toString("hex")}`);
+  const unsigned = BigInt(`0x${Buffer.from(bytes.toReversed()).toString("hex")}`);
   return fit(BigInt.asIntN(bytes.length * 8, unsigned), type);
 }
 

@@ -33,9 +33,9 @@ function single(column: Column, cell: Cell): PlainValue {
     case "GEOGRAPHY":
       return cell as boolean | string;
     case "INT64":
-      return String(cell);
+      return (cell as bigint).toString();
     case "FLOAT64":
-      return Number.isFinite(cell as number) ? (cell as number) : String(cell);
+      return plainDouble(cell as number);
     case "NUMERIC":
     case "BIGNUMERIC":
       return textOfDecimal(cell as bigint, column.type);
@@ -55,4 +55,9 @@ function single(column: Column, cell: Cell): PlainValue {
     case "STRUCT":
       return plainRow(column.fields, cell as readonly Cell[]);
   }
+}
+
+/** JSON has no number for NaN and the infinities. */
+function plainDouble(value: number): PlainValue {
+  return Number.isFinite(value) ? value : String(value);
 }

@@ -49,7 +49,7 @@ export class QueryEngine {
       const reader = await tables.read(sql, bindings(query.parameters));
       return queryResult(tables.duckdb, reader);
     } catch (error) {
-      throw error instanceof ApiError ? error : invalid(String((error as Error).message), "invalidQuery");
+      throw error instanceof ApiError ? error : invalid((error as Error).message, "invalidQuery");
     }
   }
 

@@ -26,7 +26,7 @@ export function queryResult(duckdb: DuckDBModule, reader: DuckDB.DuckDBResultRea
 /** A list is a REPEATED column; BigQuery has no NULL array. */
 function resultColumn(duckdb: DuckDBModule, name: string, type: DuckDB.DuckDBType): ResultColumn {
   if (type.typeId !== duckdb.DuckDBTypeId.LIST) return elementColumn(duckdb, name, type);
-  const { valueType } = type as DuckDB.DuckDBListType;
+  const { valueType } = type;
   if (valueType.typeId === duckdb.DuckDBTypeId.LIST)
     throw invalid(`Column ${name} is an array of arrays`, "invalidQuery");
   const element = elementColumn(duckdb, name, valueType);
@@ -37,7 +37,7 @@ function resultColumn(duckdb: DuckDBModule, name: string, type: DuckDB.DuckDBTyp
 }
 
 function elementColumn(duckdb: DuckDBModule, name: string, type: DuckDB.DuckDBType): ResultColumn {
-  if (type.typeId === duckdb.DuckDBTypeId.STRUCT) return structColumn(duckdb, name, type as DuckDB.DuckDBStructType);
+  if (type.typeId === duckdb.DuckDBTypeId.STRUCT) return structColumn(duckdb, name, type);
   const [columnType, convert] = scalar(duckdb, name, type);
   return {
     column: { name, type: columnType, mode: "NULLABLE", fields: [], annotations: {} },
@@ -79,7 +79,7 @@ function scalar(duckdb: DuckDBModule, name: string, type: DuckDB.DuckDBType): Sc
     case id.DOUBLE:
       return ["FLOAT64", (value) => value as number];
     case id.DECIMAL:
-      return decimal(type as DuckDB.DuckDBDecimalType);
+      return decimal(type);
     case id.VARCHAR:
       return [type.alias === "JSON" ? "JSON" : "STRING", (value) => value as string];
     case id.UUID:

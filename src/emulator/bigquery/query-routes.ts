@@ -89,14 +89,20 @@ function datasetOf(project: string, reference: unknown): { project: string; data
   return datasetId === undefined ? undefined : { project: projectId ?? project, dataset: datasetId };
 }
 
+/** What the body of jobs.query says of its answer; the same that getQueryResults takes from the URL. */
+interface QueryForm {
+  readonly maxResults?: number;
+  readonly formatOptions?: Readonly<Record<string, boolean | string>>;
+  readonly dryRun?: boolean;
+}
+
 async function query(jobs: Jobs, { path, body }: RestRequest): Promise<object> {
   const job = await jobs.run(path["project"]!, `job_${randomUUID()}`, body);
-  const format = (body["formatOptions"] ?? {}) as JsonObject;
+  const { maxResults, formatOptions, dryRun } = body as QueryForm;
   const page = new URLSearchParams();
-  if (body["maxResults"] != null) page.set("maxResults", String(body["maxResults"]));
-  for (const [name, value] of Object.entries(format))
-    if (value != null) page.set(`formatOptions.${name}`, String(value));
-  if (body["dryRun"] === true) page.set("maxResults", "0");
+  if (maxResults != null) page.set("maxResults", String(maxResults));
+  if (dryRun) page.set("maxResults", "0");
+  for (const [name, value] of Object.entries(formatOptions ?? {})) page.set(`formatOptions.${name}`, String(value));
   return { ...resultsOf(job, page), kind: "bigquery#queryResponse" };
 }
 

@@ -40,10 +40,11 @@ function single(column: Column, cell: Cell, format: TimestampFormat): RestValue 
   switch (column.type) {
     case "BOOL":
     case "INT64":
+      return (cell as boolean | bigint).toString();
     case "STRING":
     case "JSON":
     case "GEOGRAPHY":
-      return String(cell);
+      return cell as string;
     case "FLOAT64":
       return textOfDouble(cell as number);
     case "NUMERIC":

@@ -39,10 +39,10 @@ export class RowDecoder {
   /** @param row its position in its request */
   decode(bytes: Buffer, row: number, missing: Missing): readonly Cell[] {
     const { columns, descriptor } = this.#binding;
-    const message = descriptor.reflection.decode(bytes) as protobuf.Message & Decoded;
-    const cells = new Array<Cell | undefined>(columns.length).fill(undefined);
-    for (const fill of this.#fills) fill(message, cells as Cell[]);
-    return columns.map((column, position) => cells[position] ?? missing(column, position, row));
+    const message = descriptor.reflection.decode(bytes) as unknown as Decoded;
+    const found: Cell[] = [];
+    for (const fill of this.#fills) fill(message, found);
+    return columns.map((column, position) => found[position] ?? missing(column, position, row));
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { InvalidValue } from "./cell.ts";
-import { firstDay, lastDay } from "./civil-time.ts";
+import { firstDay, firstMicro, lastDay, lastMicro } from "./civil-time.ts";
 import type { Column } from "./column.ts";
 import { type ScalarType, type ScalarValue, toCell } from "./value-codec.ts";
 import { fixed32Wire, fixed64Wire, lengthWire, varintWire } from "./wire-reader.ts";
@@ -108,9 +108,9 @@ function nearCheck(
   };
 }
 
-/** High halves of the microseconds of the years 1 and 9999, one step inside. */
-const firstHigh = Math.ceil(-62_135_596_800_000_000 / 2 ** 32) + 1;
-const lastHigh = Math.floor(253_402_300_799_999_999 / 2 ** 32) - 1;
+/** High halves of the first and last microsecond of TIMESTAMP, one step inside. */
+const firstHigh = Number(firstMicro >> 32n) + 1;
+const lastHigh = Number(lastMicro >> 32n) - 1;
 
 function isNearTimestamp(_low: number, high: number): boolean {
   const signed = high | 0;

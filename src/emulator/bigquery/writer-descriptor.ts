@@ -33,6 +33,9 @@ export interface WriterDescriptor {
   readonly reflection: protobuf.Type;
 }
 
+/** How protobufjs names the extension field of FieldOptions. */
+const columnNameOption = ".google.cloud.bigquery.storage.v1.columnName";
+
 /** Of the parts of google.protobuf.DescriptorProto, those with a bearing on rows. */
 interface DescriptorProto {
   readonly name?: string;
@@ -48,15 +51,13 @@ interface FieldDescriptorProto {
   readonly type?: string;
   readonly typeName?: string;
   readonly defaultValue?: string;
-  readonly options?: Readonly<Record<string, unknown>>;
+  readonly options?: { readonly [columnNameOption]?: string };
 }
 
 interface EnumDescriptorProto {
   readonly name?: string;
   readonly value?: readonly { readonly name?: string; readonly number?: number }[];
 }
-
-const columnNameOption = ".google.cloud.bigquery.storage.v1.columnName";
 
 /** BigQuery's own limits: columns of a table, counting nested ones, and levels of nesting (with room for the parts of a RANGE). */
 const maxFields = 10_000;
@@ -104,7 +105,7 @@ class ShapeBuilder {
     const { name = "", number = 0, label = "LABEL_OPTIONAL", typeName = "" } = field;
     if (!name || number < 1 || number >= 2 ** 29) throw invalid("a field has no name or no valid number");
     const common = {
-      name: String(field.options?.[columnNameOption] ?? name),
+      name: field.options?.[columnNameOption] ?? name,
       number,
       label: label.replace("LABEL_", "").toLowerCase() as FieldShape["label"],
       ...(field.defaultValue === undefined ? {} : { protoDefault: field.defaultValue }),
