@@ -6,6 +6,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { configSchema } from "../src/config.ts";
 import { refusalCodes } from "../src/errors.ts";
 import { type JsonSchema, jsonSchemaOf, listOptions, type Option } from "../src/lib/option-list.ts";
+import { compatibility } from "../src/mapping/compatibility.ts";
+import { fieldKinds } from "../src/schema/field.ts";
+import { columnTypes } from "../src/schema/table-schema.ts";
 import { counters, gauges, histograms, type MetricDefinition } from "../src/telemetry/metrics.ts";
 
 const options = listOptions(configSchema);
@@ -22,6 +25,7 @@ const pages: Readonly<Record<string, () => string>> = {
   "docs/configuration.md": configurationPage,
   "docs/errors.md": errorsPage,
   "docs/metrics.md": metricsPage,
+  "docs/type-compatibility.md": typesPage,
   "schemas/millrace.schema.json": schemaFile,
   "deploy/config.reference.yaml": referenceConfig,
 };
@@ -130,6 +134,32 @@ function metricsPage(): string {
     metricTable(Object.values(gauges)),
     "## Histograms",
     metricTable(Object.values(histograms)),
+  );
+}
+
+function typesPage(): string {
+  const overview = columnTypes.map((type) => [
+    type,
+    ...fieldKinds.map((kind) => compatibility[kind][type]?.fidelity ?? ""),
+  ]);
+  const details = columnTypes.flatMap((type) =>
+    fieldKinds.flatMap((kind) => {
+      const conversion = compatibility[kind][type];
+      return conversion ? [[type, kind, conversion.fidelity, conversion.name, conversion.note ?? ""]] : [];
+    }),
+  );
+  return page(
+    "Which values go into which columns",
+    `A pair that is not in the table is refused with \`TYPE_MISMATCH\`. A value that its column cannot hold is refused message by message (\`OUT_OF_RANGE\`, \`PRECISION_LOSS\`).
+Nothing is changed in silence.`,
+    `* *exact*: every value can be written as it is
+* *checked*: a value that the column cannot hold is refused
+* *lossy*: a value may be rounded, as the conversion says`,
+    table(["column", ...fieldKinds], overview),
+    `In a REPEATED column each element goes by these rules, and a null element is refused (\`NULL_IN_ARRAY\`). A null elsewhere is NULL, in a REQUIRED column
+\`MISSING_REQUIRED\`.`,
+    "## Conversions",
+    table(["column", "value", "fidelity", "conversion", "note"], details),
   );
 }
 

@@ -45,7 +45,7 @@ const bigquery = map({
         }),
         jsonNull: choice(["null", "keep"], "What an explicit null becomes in a JSON column: SQL NULL, or JSON null."),
       }),
-      expected("a map of column paths"),
+      expected("a map of column paths", "a map"),
     )
     .prefault({}),
   state: z.unknown().optional().meta({ hidden: true }),
@@ -179,8 +179,8 @@ const endpointTexts = map({
 
 export const configSchema = map({
   pipelines: z
-    .array(pipelineSchema, expected("a list of pipelines"))
-    .min(1, expected("at least one pipeline"))
+    .array(pipelineSchema, expected("a list of pipelines", "a list"))
+    .min(1, expected("at least one pipeline", "a list"))
     .superRefine(refuseSameNames, { when: ({ value }) => Array.isArray(value) }),
   service: service.prefault({}),
   endpoints: endpointTexts.prefault({}),

@@ -140,9 +140,10 @@ export class Pipeline {
     await this.#destination.drain(deadlineMs);
   }
 
+  /** Letters that still wait end here as not published, so that the source gives their messages back. */
   async #close(): Promise<void> {
-    await this.#source.close();
     await this.#deadLetters?.close();
+    await this.#source.close();
     await this.#destination.close();
   }
 

@@ -109,9 +109,9 @@ export class Service {
   async #serve(): Promise<void> {
     const { openPrometheusExport } = await import("./telemetry/prometheus.ts");
     const prometheus = await openPrometheusExport();
-    const hide = this.#pipelines.map(({ metrics }) => prometheus.show(metrics));
+    for (const { metrics } of this.#pipelines) prometheus.show(metrics);
     const { host, port } = this.#config.service.http;
-    const server = await startHttpServer(
+    this.#http = await startHttpServer(
       { host, port },
       {
         live: () => this.#live,
@@ -124,14 +124,7 @@ export class Service {
         },
       },
     );
-    this.#http = {
-      port: server.port,
-      close: async () => {
-        await server.close();
-        for (const each of hide) each();
-      },
-    };
-    this.#log.info({ host, port: server.port }, "HTTP server listens");
+    this.#log.info({ host, port: this.#http.port }, "HTTP server listens");
   }
 
   #status(): object {

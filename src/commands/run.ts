@@ -6,7 +6,7 @@ import { openLog } from "../telemetry/log.ts";
 /**
  * Runs the pipelines of a configuration file until a signal, drains them and ends the process: with 0, or with 1 after a defect.
  *
- * @throws ConfigError with every fault of the file; SetupError when the HTTP port cannot be had
+ * @throws FaultReport with every fault of the file; SetupError when the HTTP port cannot be had
  */
 export async function run(file: string): Promise<never> {
   const signal = firstSignal();

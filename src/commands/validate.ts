@@ -3,7 +3,7 @@ import { loadConfig } from "../config-file.ts";
 /**
  * Reads a configuration file and says that it is good, and what in it may not be meant.
  *
- * @throws ConfigError with every fault
+ * @throws FaultReport with every fault
  */
 export function validate(file: string): void {
   const { pipelines, warnings } = loadConfig(file, process.env);

@@ -10,8 +10,10 @@ interface Expectation {
   readonly error: (issue: { readonly input?: unknown }) => string;
 }
 
+type Kind = "text" | "a number" | "a boolean" | "a list" | "a map";
+
 /** "is missing" or "expected …", with the kind of what stands there instead where that says more, never the value. */
-export function expected(what: string, kind: "text" | "a number" | "a map" = "text"): Expectation {
+export function expected(what: string, kind: Kind = "text"): Expectation {
   return {
     error: ({ input }) => {
       if (input === undefined) return `is missing: expected ${what}`;
@@ -34,7 +36,7 @@ export function map<const T extends z.ZodRawShape>(shape: T): z.ZodObject<T, z.c
 }
 
 export function flag(description: string): z.ZodPrefault<z.ZodBoolean> {
-  return z.boolean(expected("true or false")).prefault(false).meta({ description, form: "true | false" });
+  return z.boolean(expected("true or false", "a boolean")).prefault(false).meta({ description, form: "true | false" });
 }
 
 /** One of some words; the first is the default unless another is named. */

@@ -12,8 +12,8 @@ import {
 } from "./metrics.ts";
 
 export interface PrometheusExport {
-  /** Shows the metrics of a pipeline from now on, until the function that it returns is called. */
-  show(metrics: PipelineMetrics): () => void;
+  /** Shows the metrics of a pipeline from now on, in place of an earlier pipeline of the same name. */
+  show(metrics: PipelineMetrics): void;
   /** Answers a request for `/metrics`. */
   serve(request: IncomingMessage, response: ServerResponse): void;
 }
@@ -48,13 +48,12 @@ async function start(): Promise<PrometheusExport> {
     autoDetectResources: false,
   });
   sdk.start();
-  const pipelines = new Set<PipelineMetrics>();
+  const pipelines = new Map<string, PipelineMetrics>();
   const record = observe(api.getMeter("millrace"), pipelines);
   return {
     show(metrics) {
-      pipelines.add(metrics);
+      pipelines.set(metrics.pipeline, metrics);
       metrics.recordTo((histogram, seconds) => record(histogram, seconds, metrics.pipeline));
-      return () => pipelines.delete(metrics);
     },
     serve: (request, response) => exporter.getMetricsRequestHandler(request, response),
   };
@@ -63,12 +62,12 @@ async function start(): Promise<PrometheusExport> {
 /** Makes the instruments: counters and gauges read the pipelines when they are collected; histograms take samples. */
 function observe(
   meter: Meter,
-  pipelines: ReadonlySet<PipelineMetrics>,
+  pipelines: ReadonlyMap<string, PipelineMetrics>,
 ): (histogram: HistogramName, seconds: number, pipeline: string) => void {
   for (const key of Object.keys(counters) as CounterName[]) {
     const { name, help, label } = { label: undefined, ...counters[key] };
     meter.createObservableCounter(name, { description: help }).addCallback((result) => {
-      for (const metrics of pipelines) {
+      for (const metrics of pipelines.values()) {
         for (const [value, count] of metrics.counts(key)) {
           const attributes: Attributes = { pipeline: metrics.pipeline, ...(label && { [label]: value }) };
           result.observe(count, attributes);
@@ -78,7 +77,7 @@ function observe(
   }
   for (const key of Object.keys(gauges) as GaugeName[]) {
     meter.createObservableGauge(gauges[key].name, { description: gauges[key].help }).addCallback((result) => {
-      for (const metrics of pipelines) result.observe(metrics.gauge(key), { pipeline: metrics.pipeline });
+      for (const metrics of pipelines.values()) result.observe(metrics.gauge(key), { pipeline: metrics.pipeline });
     });
   }
   const instruments = new Map(

@@ -1,0 +1,115 @@
+/** What the embedded servers hold when they start: topics, subscriptions, tables and messages, from a file of their own. */
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { z } from "zod";
+import { SetupError } from "../errors.ts";
+import { readChecked, readText } from "../lib/checked-file.ts";
+import type { Environment } from "../lib/environment.ts";
+import { expected, map, text } from "../lib/option.ts";
+import type { PubSubEmulator } from "./pubsub/pubsub-emulator.ts";
+import { RpcError } from "./rpc-error.ts";
+
+export interface Setup {
+  readonly topics: readonly string[];
+  readonly subscriptions: readonly { readonly name: string; readonly topic: string }[];
+  /** `resource`: the body of BigQuery's `tables.insert`, but for the table's name. */
+  readonly tables: readonly { readonly name: string; readonly resource: object }[];
+  readonly messages: readonly { readonly topic: string; readonly payloads: readonly Buffer[] }[];
+}
+
+const topic = text(/^projects\/[^/]+\/topics\/[^/]+$/, "projects/P/topics/T", "");
+const subscription = text(/^projects\/[^/]+\/subscriptions\/[^/]+$/, "projects/P/subscriptions/S", "");
+const table = text(/^[^.]+\.[^.]+\.[^.]+$/, "PROJECT.DATASET.TABLE", "");
+const file = text(/./, "a file name, relative to this file", "");
+
+/** The form of a setup file (`millrace emulator --setup FILE`). */
+const setupFile = map({
+  topics: z.array(topic, expected("a list of topics")).prefault([]),
+  /** Subscription → topic. */
+  subscriptions: z.record(subscription, topic, expected("a map of subscriptions")).prefault({}),
+  /** Table → JSON file: the fields array of `bq show --schema`, or a table resource. */
+  tables: z.record(table, file, expected("a map of tables")).prefault({}),
+  /** Topic → file of payloads, one a line. */
+  payloads: z.record(topic, file, expected("a map of topics")).prefault({}),
+});
+
+/**
+ * Reads a setup file and the files that it names.
+ *
+ * @throws FaultReport with every fault of the file; SetupError when a file cannot be read
+ */
+export function loadSetup(path: string, environment: Environment): Setup {
+  const { topics, subscriptions, tables, payloads } = readChecked(path, setupFile, environment);
+  const beside = (name: string): string => resolve(dirname(path), name);
+  return {
+    topics,
+    subscriptions: Object.entries(subscriptions).map(([name, topic]) => ({ name, topic })),
+    tables: Object.entries(tables).map(([name, file]) => ({ name, resource: readTable(beside(file)) })),
+    messages: Object.entries(payloads).map(([topic, file]) => ({ topic, payloads: readLines(beside(file)) })),
+  };
+}
+
+function readTable(path: string): object {
+  const text = readText(path);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new SetupError(`${path} is not JSON: expected the fields array of \`bq show --schema\`, or a table resource`);
+  }
+  if (Array.isArray(json)) return { schema: { fields: json } };
+  if (typeof json === "object" && json !== null) return json;
+  throw new SetupError(`${path} is neither a fields array nor a table resource`);
+}
+
+/** Bytes, not text: a payload that is not UTF-8 stays as it is. */
+function readLines(path: string): Buffer[] {
+  readText(path);
+  const bytes = readFileSync(path);
+  const lines: Buffer[] = [];
+  for (let start = 0; start < bytes.length;) {
+    const newline = bytes.indexOf(10, start);
+    const end = newline < 0 ? bytes.length : newline;
+    lines.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  return lines;
+}
+
+/**
+ * Brings a setup about. A table that is there already, in a data file, is kept.
+ *
+ * @param bigqueryUrl base URL of the embedded BigQuery's REST API
+ * @throws SetupError when a server refuses a part of it
+ */
+export async function applySetup(setup: Setup, pubsub: PubSubEmulator, bigqueryUrl: string): Promise<void> {
+  try {
+    for (const name of setup.topics) pubsub.createTopic(name);
+    for (const each of setup.subscriptions) pubsub.createSubscription(each);
+    for (const { topic, payloads } of setup.messages)
+      pubsub.publish(
+        topic,
+        payloads.map((data) => ({ data })),
+      );
+  } catch (error) {
+    if (error instanceof RpcError) throw new SetupError(`The embedded Pub/Sub refuses the setup: ${error.message}`);
+    throw error;
+  }
+  for (const { name, resource } of setup.tables) await createTable(bigqueryUrl, name, resource);
+}
+
+async function createTable(url: string, name: string, resource: object): Promise<void> {
+  const [projectId, datasetId, tableId] = name.split(".");
+  const datasets = `${url}/bigquery/v2/projects/${projectId}/datasets`;
+  await post(datasets, { datasetReference: { projectId, datasetId } });
+  await post(`${datasets}/${datasetId}/tables`, { ...resource, tableReference: { projectId, datasetId, tableId } });
+}
+
+async function post(url: string, body: object): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  const conflict = 409;
+  if (response.ok || response.status === conflict) return;
+  const { error } = (await response.json()) as { error?: { message?: string } };
+  throw new SetupError(`The embedded BigQuery refuses the setup: ${error?.message ?? `HTTP ${response.status}`}`);
+}
