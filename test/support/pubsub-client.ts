@@ -15,9 +15,22 @@ export interface ReceivedMessage {
   readonly orderingKey: string;
 }
 
-interface ReceivedResponse {
-  readonly receivedMessages: readonly { readonly ackId: string; readonly message: ReceivedMessage }[];
+/** One handing out of a message. */
+export interface Delivery {
+  readonly ackId: string;
+  readonly message: ReceivedMessage;
+  /** 0 without a dead-letter policy. */
+  readonly deliveryAttempt: number;
 }
+
+interface ReceivedResponse {
+  readonly receivedMessages: readonly Delivery[];
+}
+
+export type PullStream = grpc.ClientDuplexStream<
+  object,
+  ReceivedResponse & { readonly subscriptionProperties: object }
+>;
 
 type Unary = (request: object, callback: (error: grpc.ServiceError | null, response: unknown) => void) => void;
 
@@ -53,13 +66,45 @@ export class PubSubClient {
     return ids;
   }
 
+  /** One unary pull; without messages it waits for some, unless told otherwise. */
+  async pull(subscription: string, maxMessages = 1000, returnImmediately = false): Promise<readonly Delivery[]> {
+    const request = { subscription, maxMessages, returnImmediately };
+    return ((await call(this.#subscriber, "Pull", request)) as ReceivedResponse).receivedMessages;
+  }
+
+  async acknowledge(subscription: string, ackIds: readonly string[]): Promise<void> {
+    await call(this.#subscriber, "Acknowledge", { subscription, ackIds });
+  }
+
+  async modifyAckDeadline(subscription: string, ackIds: readonly string[], ackDeadlineSeconds: number): Promise<void> {
+    await call(this.#subscriber, "ModifyAckDeadline", { subscription, ackIds, ackDeadlineSeconds });
+  }
+
+  /** Opens a StreamingPull call; `first` is its first request. */
+  stream(first: object): PullStream {
+    const stream = (this.#subscriber as unknown as { StreamingPull(): PullStream }).StreamingPull();
+    stream.write(first);
+    return stream;
+  }
+
+  /** Any other method, by name. */
+  async publisherCall(method: string, request: object): Promise<unknown> {
+    return call(this.#publisher, method, request);
+  }
+
+  async subscriberCall(method: string, request: object): Promise<unknown> {
+    return call(this.#subscriber, method, request);
+  }
+
   /** Pulls and acks what the subscription has at the moment; may return fewer messages than there are. */
   async take(subscription: string): Promise<ReceivedMessage[]> {
-    const request = { subscription, maxMessages: 1000, returnImmediately: true };
-    const { receivedMessages } = (await call(this.#subscriber, "Pull", request)) as ReceivedResponse;
-    if (receivedMessages.length === 0) return [];
-    await call(this.#subscriber, "Acknowledge", { subscription, ackIds: receivedMessages.map((m) => m.ackId) });
-    return receivedMessages.map((m) => m.message);
+    const received = await this.pull(subscription, 1000, true);
+    if (received.length === 0) return [];
+    await this.acknowledge(
+      subscription,
+      received.map((delivery) => delivery.ackId),
+    );
+    return received.map((delivery) => delivery.message);
   }
 
   close(): void {

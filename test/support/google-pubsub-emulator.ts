@@ -1,0 +1,86 @@
+/** Google's own Pub/Sub emulator, where this machine has it: found, started on a free port, stopped by its process id. */
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { eventually } from "./eventually.ts";
+import { PubSubClient } from "./pubsub-client.ts";
+
+/** Where the emulator is, or else why it cannot be had. */
+export interface Installation {
+  readonly jar?: string;
+  readonly missing?: string;
+}
+
+export interface GooglePubSubEmulator {
+  /** `host:port` */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+const debianPackage = "google-cloud-cli-pubsub-emulator";
+
+/** Looks for the Debian package and for Java. */
+export function findGooglePubSubEmulator(): Installation {
+  let files: string;
+  try {
+    files = execFileSync("dpkg", ["-L", debianPackage], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  } catch {
+    return { missing: `the package ${debianPackage} is not installed` };
+  }
+  const jar = files.split("\n").find((file) => /cloud-pubsub-emulator-[^/]*\.jar$/.test(file));
+  if (!jar) return { missing: `the package ${debianPackage} has no jar` };
+  try {
+    execFileSync("java", ["-version"], { stdio: "ignore" });
+  } catch {
+    return { missing: "there is no java on the path" };
+  }
+  return { jar };
+}
+
+/** Starts the emulator and waits until it answers CreateTopic. It keeps acked messages: hence the heap. */
+export async function startGooglePubSubEmulator(jar: string): Promise<GooglePubSubEmulator> {
+  const port = await freePort();
+  const emulator = spawn("java", ["-Xmx1g", "-jar", jar, "--host=127.0.0.1", `--port=${port}`], { stdio: "ignore" });
+  const kill = (): boolean => emulator.kill("SIGKILL");
+  process.once("exit", kill);
+  const address = `127.0.0.1:${port}`;
+  try {
+    await answers(address, emulator);
+  } catch (error) {
+    kill();
+    throw error;
+  }
+  return {
+    address,
+    async stop() {
+      process.off("exit", kill);
+      if (emulator.exitCode !== null) return;
+      const ended = once(emulator, "exit");
+      kill();
+      await ended;
+    },
+  };
+}
+
+async function answers(address: string, emulator: ChildProcess): Promise<void> {
+  const client = new PubSubClient(address);
+  try {
+    await eventually("Google's Pub/Sub emulator answers", async () => {
+      if (emulator.exitCode !== null) throw new Error(`it ended with status ${emulator.exitCode}`);
+      await client.createTopic(`projects/started/topics/started-${process.pid}`);
+      return true;
+    });
+  } finally {
+    client.close();
+  }
+}
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
