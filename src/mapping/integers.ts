@@ -40,17 +40,22 @@ export function wasWrittenWhole(): boolean {
   return scan.exponent >= 0;
 }
 
-/** The value of up to 15 digits with an optional minus sign; NaN for anything else: the common case, read at once. */
+/**
+ * The value of a few digits with an optional minus sign, the common case, read at once; NaN for anything else, and for
+ * what is no safe integer.
+ */
 export function plainInteger(bytes: Buffer, start: number, end: number): number {
   const negative = bytes[start] === 0x2d;
   let at = negative ? start + 1 : start;
-  if (end - at > 15 || at >= end) return Number.NaN;
+  if (end - at > 16 || at >= end) return Number.NaN;
   let value = 0;
   for (; at < end; at++) {
     const digit = bytes[at]! - 0x30;
     if (digit < 0 || digit > 9) return Number.NaN;
     value = value * 10 + digit;
   }
+  // Sixteen digits may be rounded here, but then the sum is above the bound as well.
+  if (value > Number.MAX_SAFE_INTEGER) return Number.NaN;
   return negative ? -value : value;
 }
 
