@@ -70,7 +70,7 @@ export class AckRequest {
    * @param indices which messages of the source are meant; undefined: all, in order
    * @returns how far it came: the first of `from` to `to` that is not in the request
    */
-  fill(source: AckIds, indices: readonly number[] | undefined, from: number, to: number): number {
+  addIds(source: AckIds, indices: readonly number[] | undefined, from: number, to: number): number {
     for (let k = from; k < to; k++) {
       if (!this.#add(source, indices ? indices[k]! : k)) return k;
     }

@@ -97,7 +97,7 @@ export class RequestLane {
   #fill(source: AckIds, indices: readonly number[] | undefined, count: number, parcel: Parcel): void {
     for (let from = 0; from < count;) {
       const { request, parts } = (this.#open ??= this.#newDraft());
-      const reached = request.fill(source, indices, from, count);
+      const reached = request.addIds(source, indices, from, count);
       if (reached > from) parts.push({ parcel, ids: reached - from });
       from = reached;
       if (from < count) {
