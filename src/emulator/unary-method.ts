@@ -1,9 +1,9 @@
 /** Unary methods of the embedded services: plain functions, with scripted faults around them. */
 import type { handleUnaryCall, sendUnaryData, ServerUnaryCall } from "@grpc/grpc-js";
 import { pause, type Clock } from "../lib/clock.ts";
-import type { Faults } from "./faults.ts";
+import type { Fault, Faults } from "./faults.ts";
 import type { GrpcServer } from "./grpc-server.ts";
-import { asRpcError, RpcError, statusName } from "./rpc-error.ts";
+import { asRpcError, RpcError } from "./rpc-error.ts";
 
 /** What a unary method needs beside its own work. */
 export interface MethodHost {
@@ -25,7 +25,8 @@ export function unaryMethod<Request, Response>(
     try {
       const fault = faults.next(name);
       if (fault?.delayMs) await pause(clock, fault.delayMs);
-      if (fault?.status) throw new RpcError(statusName(fault.status), fault.message ?? `Scripted fault of ${name}`);
+      const error = fault && scriptedError(fault);
+      if (error) throw error;
       if (fault?.disconnect === "before") return server.disconnect(call);
       const response = await handle(call.request, call);
       if (fault?.disconnect === "after") return server.disconnect(call);
@@ -35,4 +36,9 @@ export function unaryMethod<Request, Response>(
     }
   };
   return (call, callback) => void serve(call, callback);
+}
+
+/** The status that a fault answers with, if it is one that does. */
+export function scriptedError({ method, status, message }: Fault): RpcError | undefined {
+  return status && new RpcError(status, message ?? `Scripted fault of ${method}`);
 }

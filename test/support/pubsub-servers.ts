@@ -8,6 +8,7 @@ import { findGooglePubSubEmulator, startGooglePubSubEmulator } from "./google-pu
 
 /** The server of the suite that runs; it is up from `beforeAll` to `afterAll`. */
 export interface PubSubServer {
+  readonly kind: "embedded" | "google";
   /** `host:port` */
   address(): string;
 }
@@ -23,7 +24,7 @@ type Suite = (server: PubSubServer) => void;
 export function describePubSubServers(name: string, suite: Suite): void {
   const onGoogle = googleRunner();
   describe(`${name}, embedded Pub/Sub`, () => {
-    suite(running(startEmbedded));
+    suite(running("embedded", startEmbedded));
   });
   describe(`${name}, Google's emulator`, () => {
     onGoogle(suite);
@@ -35,7 +36,9 @@ function googleRunner(): (suite: Suite) => void {
   const switchedOn = process.env["GOOGLE_PUBSUB_EMULATOR"] === "1";
   if (!switchedOn) return saySkipped("it is switched on by GOOGLE_PUBSUB_EMULATOR=1");
   const { jar, missing } = findGooglePubSubEmulator();
-  return jar ? (suite) => suite(running(() => startGooglePubSubEmulator(jar))) : saySkipped(missing ?? "it has no jar");
+  return jar
+    ? (suite) => suite(running("google", () => startGooglePubSubEmulator(jar)))
+    : saySkipped(missing ?? "it has no jar");
 }
 
 function saySkipped(reason: string): () => void {
@@ -46,7 +49,7 @@ function saySkipped(reason: string): () => void {
   };
 }
 
-function running(start: () => Promise<Running>): PubSubServer {
+function running(kind: PubSubServer["kind"], start: () => Promise<Running>): PubSubServer {
   let server: Running | undefined;
   beforeAll(async () => {
     server = await start();
@@ -55,6 +58,7 @@ function running(start: () => Promise<Running>): PubSubServer {
     await server?.stop();
   });
   return {
+    kind,
     address() {
       if (!server) throw new Error("The server is not up yet");
       return server.address;

@@ -56,13 +56,16 @@ const closeGraceMs = 1000;
 
 export async function startPubSubEmulator(options: PubSubEmulatorOptions = {}): Promise<PubSubEmulator> {
   const clock = options.clock ?? systemClock;
-  const faults = new Faults(options.faults);
+  const publisher = publisherDefinition();
+  const subscriber = subscriberDefinition();
+  const methods = [...Object.keys(publisher), ...Object.keys(subscriber), "StreamingPull.deliver"];
+  const faults = new Faults(options.faults, methods);
   const server = new GrpcServer();
   const broker = new Broker(clock);
   const sessions = new Set<StreamingPullSession>();
   const host = { server, faults, clock };
-  server.addService(publisherDefinition(), publisherHandlers(host, broker));
-  server.addService(subscriberDefinition(), subscriberHandlers(host, broker, sessions));
+  server.addService(publisher, publisherHandlers(host, broker));
+  server.addService(subscriber, subscriberHandlers(host, broker, sessions));
   await server.listen(options.port, options.host);
   return {
     host: server.host,

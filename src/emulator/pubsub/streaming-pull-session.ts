@@ -8,8 +8,8 @@
 import { Metadata, type ServerDuplexStream } from "@grpc/grpc-js";
 import { pause } from "../../lib/clock.ts";
 import type { Fault } from "../faults.ts";
-import { asRpcError, RpcError, statusName } from "../rpc-error.ts";
-import type { MethodHost } from "../unary-method.ts";
+import { asRpcError, RpcError } from "../rpc-error.ts";
+import { scriptedError, type MethodHost } from "../unary-method.ts";
 import type { Broker } from "./broker.ts";
 import { Holder, type Delivery } from "./delivery.ts";
 import { encodeReceived } from "./received-messages.ts";
@@ -84,7 +84,8 @@ export class StreamingPullSession implements Consumer {
   async #takeUnder(fault: Fault, bytes: Buffer): Promise<void> {
     this.#call.pause();
     if (fault.delayMs) await pause(this.#host.clock, fault.delayMs);
-    if (fault.status) return this.fail(scripted(fault));
+    const error = scriptedError(fault);
+    if (error) return this.fail(error);
     if (fault.disconnect === "before") return this.#disconnect();
     this.#take(bytes);
     if (fault.disconnect === "after") return this.#disconnect();
@@ -94,7 +95,8 @@ export class StreamingPullSession implements Consumer {
   async #deliverUnder(fault: Fault, response: Buffer): Promise<void> {
     this.#blocked = true;
     if (fault.delayMs) await pause(this.#host.clock, fault.delayMs);
-    if (fault.status) return this.fail(scripted(fault));
+    const error = scriptedError(fault);
+    if (error) return this.fail(error);
     if (fault.disconnect === "before") return this.#disconnect();
     if (fault.disconnect === "after") {
       this.#call.write(response, () => this.#disconnect());
@@ -185,10 +187,6 @@ function streamAckDeadlineMs({ streamAckDeadlineSeconds: seconds }: StreamingPul
     );
   }
   return seconds * 1000;
-}
-
-function scripted(fault: Fault): RpcError {
-  return new RpcError(statusName(fault.status!), fault.message ?? `Scripted fault of ${fault.method}`);
 }
 
 function invalid(message: string): RpcError {
