@@ -5,29 +5,35 @@ import { DecimalScan } from "./decimal-scan.ts";
 import { Magnitude } from "./magnitude.ts";
 
 /** No int64 has more decimal digits. */
-const maxInt64Digits = 19;
+export const maxInt64Digits = 19;
 
 /** What the last `readWhole` found. */
 export const whole = {
   negative: false,
-  /** No int64 has so many digits: `magnitude` holds nothing. */
+  /** It has more digits than were asked for: `magnitude` holds nothing. */
   huge: false,
-  /** The value without its sign, below 10^19; what cutting off the fraction leaves of it when there is one. */
+  /** The value without its sign; what cutting off the fraction leaves of it when there is one. */
   magnitude: new Magnitude(),
 };
 
 const scan = new DecimalScan();
 
 /**
- * Reads the decimal number times 10^power into `whole`.
+ * Reads the decimal number times 10^power into `whole`, unless it has more than `maxDigits` integer digits.
  *
  * @returns whether it is whole
  */
-export function readWhole(bytes: Buffer, start: number, end: number, power = 0): boolean {
+export function readWhole(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  power = 0,
+  maxDigits: number = maxInt64Digits,
+): boolean {
   scan.scan(bytes, start, end);
   const shift = scan.digits === 0 ? 0 : scan.exponent + power;
   whole.negative = scan.negative;
-  whole.huge = scan.digits + shift > maxInt64Digits;
+  whole.huge = scan.digits + shift > maxDigits;
   if (!whole.huge) {
     whole.magnitude.readDigits(bytes, scan.first, Math.min(scan.digits + shift, scan.digits));
     whole.magnitude.timesPowerOfTen(shift);

@@ -87,9 +87,10 @@ export class Magnitude {
     return this.high * two32 + this.low;
   }
 
-  /** Only of values below 2^64. */
   toBigInt(): bigint {
-    return (BigInt(this.high) << 32n) | BigInt(this.low);
+    let value = 0n;
+    for (let i = this.#length - 1; i >= 0; i--) value = (value << 32n) | BigInt(this.#limbs[i]!);
+    return value;
   }
 
   /** Writes the value, or its negative, as a varint of 64 bits. Only of values up to 2^63. */

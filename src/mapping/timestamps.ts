@@ -5,7 +5,7 @@ import type { Column } from "../schema/table-schema.ts";
 import type { WireWriter } from "../write/wire-writer.ts";
 import { TimeParts, maxSeconds, minSeconds } from "./civil-time.ts";
 import type { ConversionOptions, TimestampUnit } from "./conversion-options.ts";
-import { isDigits, plainInteger, readWhole, wasWrittenWhole, whole } from "./integers.ts";
+import { isDigits, maxInt64Digits, plainInteger, readWhole, wasWrittenWhole, whole } from "./integers.ts";
 import { compileTimeFormat } from "./time-format.ts";
 import { readTimestamp } from "./time-literals.ts";
 import { instantIn } from "./time-zones.ts";
@@ -124,7 +124,7 @@ function textFromNumber(unit: TimestampUnit, options: ConversionOptions): Conver
   const nanos = unit === "nanos";
   const power = nanos ? 0 : microsPower[unit];
   return (bytes, start, end, out) => {
-    const fault = readScaled(bytes, start, end, power, options);
+    const fault = readScaled(bytes, start, end, power, options, maxNanosDigits);
     if (fault !== undefined) return fault;
     return writeInstantText(signedWhole(), nanos ? 1000n : 1n, out);
   };
@@ -137,12 +137,16 @@ function readScaled(
   end: number,
   power: number,
   options: ConversionOptions,
+  maxDigits: number = maxInt64Digits,
 ): Fault | undefined {
-  const exact = readWhole(bytes, start, end, power);
+  const exact = readWhole(bytes, start, end, power, maxDigits);
   if (power <= 0 && !wasWrittenWhole()) return notWholeUnits;
   if (!exact && options.onPrecisionLoss === "reject") return finerThanMicros;
   return whole.huge ? beyondTimestamp : undefined;
 }
+
+/** Nanoseconds of the last day of TIMESTAMP. */
+const maxNanosDigits = 21;
 
 const notWholeUnits: Fault = {
   code: "TYPE_MISMATCH",
