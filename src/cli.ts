@@ -92,7 +92,7 @@ program
   .option("--pubsub-port <port>", "Pub/Sub, gRPC", port, 8085)
   .option("--bigquery-port <port>", "BigQuery, REST", port, 9050)
   .option("--storage-port <port>", "BigQuery Storage Write API, gRPC", port, 9060)
-  .option("--data <file>", "keep the tables in this DuckDB file (else: in memory)")
+  .option("--data <file>", "keep datasets, tables and rows in this file (else: in memory)")
   .option("--faults <file>", "script of faults (JSON or YAML)")
   .option("--setup <file>", "topics, subscriptions, tables and messages to begin with (YAML)")
   .addHelpText("after", "\nPrints the environment variables to set on standard output. Port 0 takes a free one.")

@@ -1,7 +1,6 @@
 /** Both embedded servers, started and stopped together. */
 import { SetupError } from "../errors.ts";
-import type { BigQueryEmulator } from "./bigquery/bigquery-emulator.ts";
-import { startBigQueryEmulator } from "./bigquery/bigquery-emulator.ts";
+import { type BigQueryEmulator, startBigQueryEmulator } from "./bigquery/bigquery-emulator.ts";
 import type { FaultScript } from "./faults.ts";
 import { type PubSubEmulator, startPubSubEmulator } from "./pubsub/pubsub-emulator.ts";
 import { applySetup, type Setup } from "./setup.ts";
@@ -11,7 +10,7 @@ export interface EmbeddedServersOptions {
   readonly pubsubPort: number;
   readonly bigqueryPort: number;
   readonly storagePort: number;
-  /** DuckDB file for the tables; in memory without one. */
+  /** File that keeps datasets, tables and rows; in memory without one. */
   readonly data?: string | undefined;
   readonly faults?: FaultScript | undefined;
   readonly setup?: Setup | undefined;
@@ -43,11 +42,10 @@ export async function startEmbeddedServers(options: EmbeddedServersOptions): Pro
       }),
     );
     open.push(bigquery);
-    const url = `http://${bigquery.host}:${bigquery.restPort}`;
-    if (setup) await applySetup(setup, pubsub, url);
+    if (setup) applySetup(setup, pubsub, bigquery);
     const environment = {
       PUBSUB_EMULATOR_HOST: `${pubsub.host}:${pubsub.port}`,
-      BIGQUERY_EMULATOR_HOST: url,
+      BIGQUERY_EMULATOR_HOST: `http://${bigquery.host}:${bigquery.restPort}`,
       BIGQUERY_STORAGE_EMULATOR_HOST: `${bigquery.host}:${bigquery.storagePort}`,
     };
     return { pubsub, bigquery, environment, close };

@@ -6,6 +6,8 @@ import { SetupError } from "../errors.ts";
 import { readChecked, readText } from "../lib/checked-file.ts";
 import type { Environment } from "../lib/environment.ts";
 import { expected, map, text } from "../lib/option.ts";
+import { ApiError } from "./bigquery/api-error.ts";
+import type { BigQueryEmulator } from "./bigquery/bigquery-emulator.ts";
 import type { PubSubEmulator } from "./pubsub/pubsub-emulator.ts";
 import { RpcError } from "./rpc-error.ts";
 
@@ -49,7 +51,12 @@ export function loadSetup(path: string, environment: Environment): Setup {
   };
 }
 
-function readTable(path: string): object {
+/**
+ * Reads a table's schema, in either JSON form, as a table resource.
+ *
+ * @throws SetupError when the file cannot be read or is neither
+ */
+export function readTable(path: string): object {
   const text = readText(path);
   let json: unknown;
   try {
@@ -77,39 +84,32 @@ function readLines(path: string): Buffer[] {
 }
 
 /**
- * Brings a setup about. A table that is there already, in a data file, is kept.
+ * Brings a setup about. A table that is there already, in a data file, is kept as it is.
  *
- * @param bigqueryUrl base URL of the embedded BigQuery's REST API
  * @throws SetupError when a server refuses a part of it
  */
-export async function applySetup(setup: Setup, pubsub: PubSubEmulator, bigqueryUrl: string): Promise<void> {
+export function applySetup(setup: Setup, pubsub: PubSubEmulator, bigquery: BigQueryEmulator): void {
   try {
     for (const name of setup.topics) pubsub.createTopic(name);
     for (const each of setup.subscriptions) pubsub.createSubscription(each);
-    for (const { topic, payloads } of setup.messages)
+    for (const { name, resource } of setup.tables) createTable(bigquery, name, resource);
+    for (const { topic, payloads } of setup.messages) {
       pubsub.publish(
         topic,
         payloads.map((data) => ({ data })),
       );
+    }
   } catch (error) {
-    if (error instanceof RpcError) throw new SetupError(`The embedded Pub/Sub refuses the setup: ${error.message}`);
-    throw error;
+    if (!(error instanceof RpcError || error instanceof ApiError)) throw error;
+    throw new SetupError(`The embedded servers refuse the setup: ${error.message}`);
   }
-  for (const { name, resource } of setup.tables) await createTable(bigqueryUrl, name, resource);
 }
 
-async function createTable(url: string, name: string, resource: object): Promise<void> {
-  const [projectId, datasetId, tableId] = name.split(".");
-  const datasets = `${url}/bigquery/v2/projects/${projectId}/datasets`;
-  await post(datasets, { datasetReference: { projectId, datasetId } });
-  await post(`${datasets}/${datasetId}/tables`, { ...resource, tableReference: { projectId, datasetId, tableId } });
-}
-
-async function post(url: string, body: object): Promise<void> {
-  const headers = { "content-type": "application/json" };
-  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-  const conflict = 409;
-  if (response.ok || response.status === conflict) return;
-  const { error } = (await response.json()) as { error?: { message?: string } };
-  throw new SetupError(`The embedded BigQuery refuses the setup: ${error?.message ?? `HTTP ${response.status}`}`);
+function createTable(bigquery: BigQueryEmulator, name: string, resource: object): void {
+  try {
+    bigquery.createTable(name, resource);
+  } catch (error) {
+    const alreadyThere = 409;
+    if (!(error instanceof ApiError && error.status === alreadyThere)) throw error;
+  }
 }
