@@ -12,10 +12,11 @@ const notNumber: Fault = {
   message: "FLOAT64 takes text of a decimal number, NaN or infinity; got other text",
 };
 
+/** A NaN has one form, whatever its sign. */
 const words: ReadonlyMap<string, number> = new Map([
-  ["nan", Number.NaN],
-  ["inf", Number.POSITIVE_INFINITY],
-  ["infinity", Number.POSITIVE_INFINITY],
+  ...["nan", "+nan", "-nan"].map((word) => [word, Number.NaN] as const),
+  ...["inf", "+inf", "infinity", "+infinity"].map((word) => [word, Number.POSITIVE_INFINITY] as const),
+  ...["-inf", "-infinity"].map((word) => [word, Number.NEGATIVE_INFINITY] as const),
 ]);
 const longestWord = "-infinity".length;
 
@@ -65,9 +66,5 @@ function nearestDouble(bytes: Buffer, start: number, end: number): number {
 }
 
 function spelledWord(bytes: Buffer, start: number, end: number): number | undefined {
-  if (end - start > longestWord) return undefined;
-  const text = bytes.toString("latin1", start, end).toLowerCase();
-  const negative = text.startsWith("-");
-  const value = words.get(negative || text.startsWith("+") ? text.slice(1) : text);
-  return value !== undefined && negative ? -value : value;
+  return end - start > longestWord ? undefined : words.get(bytes.toString("latin1", start, end).toLowerCase());
 }
