@@ -74,10 +74,10 @@ describePubSubServers("pipeline", (server) => {
       {
         method: "AppendRows",
         call: "all",
-        rowErrorsContaining: { bytes: "0888f7ff03", message: "id 8388488 is on the blocked list" },
+        rowErrorsContaining: { bytes: "0888ffff03", message: "id 8388488 is on the blocked list" },
       },
     ]);
-    // 8388488 = 0x7ffb88 is the varint 88 f7 ff 03, so field 1 of its row is 08 88 f7 ff 03.
+    // 8388488 = 0x7fff88 is the varint 88 ff ff 03, so the row of that id begins with 08 88 ff ff 03.
     const payloads = Array.from({ length: 500 }, (_, i) => `{"id":${i === 137 ? 8388488 : i},"price":${i}}`);
     const messageIds = await harness.publish(payloads);
     harness.start({ batch: { maxDelay: "200ms" } });

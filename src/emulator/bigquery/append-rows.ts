@@ -11,6 +11,7 @@ import { AppendRefusal } from "./append-refusal.ts";
 import { type AppendRequest, parseAppendRequest } from "./append-request.ts";
 import type { Catalog } from "./catalog.ts";
 import { requireRouting } from "./routing-header.ts";
+import { scriptedProblems } from "./scripted-rows.ts";
 
 type AppendCall = grpc.ServerDuplexStream<Buffer, object>;
 
@@ -90,7 +91,7 @@ class AppendStream {
   /** @throws RpcError when the connection cannot even begin: its table is not there */
   #append(request: AppendRequest, fault: Fault | undefined): AppendOutcome {
     const wasEstablished = this.#connection.isEstablished;
-    const outcome = this.#connection.append(request, fault?.rowErrors);
+    const outcome = this.#connection.append(request, scriptedProblems(fault, request.protoRows ?? Buffer.alloc(0)));
     const { refusal } = outcome;
     if (refusal?.status === "NOT_FOUND" && !wasEstablished) throw refusal.asRpcError();
     return outcome;
