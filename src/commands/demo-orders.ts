@@ -40,10 +40,10 @@ const dayMs = 86_400_000;
 /** Every way in which a message of the demonstration is bad. */
 export const spoilings: readonly Spoiling[] = [
   { code: "MALFORMED_PAYLOAD", payload: (order) => json(order).subarray(0, -9) },
-  { code: "MALFORMED_PAYLOAD", payload: (order) => Buffer.from(json(order).toString(), "latin1") },
+  { code: "MALFORMED_PAYLOAD", payload: (order) => inLatin1({ ...order, customer: { name: "Zoë" } }) },
   { code: "UNKNOWN_FIELD", payload: (order) => json({ ...order, coupon: "SPRING" }) },
   { code: "DUPLICATE_FIELD", payload: (order) => json({ ...order, Total: order.total }) },
-  { code: "MISSING_REQUIRED", payload: ({ order_id: _, ...order }) => json(order) },
+  { code: "MISSING_REQUIRED", payload: (order) => json({ ...order, order_id: undefined }) },
   { code: "TYPE_MISMATCH", payload: (order) => json({ ...order, total: "about twelve" }) },
   { code: "TYPE_MISMATCH", payload: (order) => json({ ...order, created_at: "2026-02-30T11:00:00Z" }) },
   { code: "OUT_OF_RANGE", payload: (order) => json({ ...order, customer: { id: "9223372036854775808" } }) },
@@ -89,6 +89,11 @@ function randomOrder(i: number, count: number, random: () => number): Order {
 
 function json(value: object): Buffer {
   return Buffer.from(JSON.stringify(value));
+}
+
+/** As a publisher writes it that knows no UTF-8. */
+function inLatin1(value: object): Buffer {
+  return Buffer.from(JSON.stringify(value), "latin1");
 }
 
 /** 1250 cents → `12.50`. */

@@ -31,7 +31,7 @@ export async function demoReport(servers: EmbeddedServers, result: DemoResult, p
 
 const rowColumns: readonly TextColumn[] = [
   { title: "order_id" },
-  { title: "customer.name", maxWidth: 14 },
+  { title: "customer.name", maxWidth: 15 },
   { title: "items", maxWidth: 20 },
   { title: "total", align: "right" },
   { title: "created_at", maxWidth: 19 },
@@ -92,16 +92,21 @@ async function totalLines({ bigquery }: EmbeddedServers, table: string): Promise
 const letterColumns: readonly TextColumn[] = [{ title: "code" }, { title: "count", align: "right" }, { title: "path" }];
 
 function letterLines({ pubsub }: EmbeddedServers, subscription: string): string[] {
-  const letters = pubsub.subscription(subscription).messages();
-  const byCode = [...Map.groupBy(letters, ({ attributes }) => attributes["millrace_error_code"] ?? "")].toSorted();
-  const [title = "", rule = "", ...rows] = textTable(
-    letterColumns,
-    byCode.map(([code, group]) => [code, String(group.length), group[0]!.attributes["millrace_error_path"] ?? ""]),
-  );
-  const examples = byCode.map(
-    ([, [letter]]) => letter!.attributes["CloudPubSubDeadLetterSourceDeliveryErrorMessage"] ?? "",
-  );
-  return [title, rule, ...rows.flatMap((row, i) => [row, ...wrap(examples[i]!, 76).map((line) => `    ${line}`)])];
+  const letters = pubsub
+    .subscription(subscription)
+    .messages()
+    .map(({ attributes }) => attributes);
+  const groups = [...Map.groupBy(letters, (attributes) => attributes["millrace_error_code"] ?? "")];
+  groups.sort(([a], [b]) => a.localeCompare(b));
+  const cells = groups.map(([code, group]) => [code, String(group.length), group[0]!["millrace_error_path"] ?? ""]);
+  const [title = "", rule = "", ...rows] = textTable(letterColumns, cells);
+  const lines = [title, rule];
+  for (const [i, [, [example]]] of groups.entries()) {
+    lines.push(rows[i]!);
+    const reason = example!["CloudPubSubDeadLetterSourceDeliveryErrorMessage"] ?? "";
+    for (const line of wrap(reason, 76)) lines.push(`    ${line}`);
+  }
+  return lines;
 }
 
 /** Decimal text with the two fraction digits of money: `31.6` → `31.60`. */
