@@ -50,5 +50,6 @@ function render(reader: JsonReader, steps: readonly Step[]): string {
 
 /** The characters of a key or text, escapes resolved. */
 export function keyText(reader: JsonReader, start: number, close: number): string {
-  return reader.scratch.toString("utf8", 0, reader.resolve(start, close));
+  const length = reader.resolve(start, close);
+  return reader.scratch.toString("utf8", 0, length);
 }

@@ -173,7 +173,11 @@ export class JsonReader {
     return close;
   }
 
-  /** Resolves the escapes of the text `[start, close)` into `scratch`. Returns how many bytes it became. */
+  /**
+   * Resolves the escapes of the text `[start, close)` into `scratch`, which may become another buffer: take it afterwards.
+   *
+   * @returns how many bytes the text became
+   */
   resolve(start: number, close: number): number {
     if (this.scratch.length < close - start) this.scratch = Buffer.allocUnsafeSlow((close - start) * 2);
     return this.resolveInto(this.scratch, 0, start, close);

@@ -97,7 +97,8 @@ export class KeySet {
   #keyText(start: number, length: number): string {
     const reader = this.#reader;
     if (length >= 0) return reader.bytes.toString("latin1", start, start + length);
-    return reader.scratch.toString("latin1", 0, reader.resolve(start, start - 1 - length));
+    const resolved = reader.resolve(start, start - 1 - length);
+    return reader.scratch.toString("latin1", 0, resolved);
   }
 
   #grow(): void {
