@@ -66,7 +66,12 @@ export class Broker {
     const topic = this.topic(settings.topic);
     this.#checkDeadLetterTopic(settings);
     if (this.subscriptions.has(settings.name)) throw exists(settings.name);
-    const subscription = new Subscription(settings, new AckIds(String(this.#takeIds(1))), this.clock, this.#forward);
+    const subscription = new Subscription(settings, {
+      clock: this.clock,
+      ackIds: new AckIds(String(this.#takeIds(1))),
+      forward: this.#forward,
+      onExpired: () => this.deleteSubscription(settings.name),
+    });
     this.subscriptions.set(settings.name, subscription);
     topic.subscriptions.add(subscription);
     return subscription;

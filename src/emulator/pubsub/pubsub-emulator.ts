@@ -91,8 +91,8 @@ export async function startPubSubEmulator(options: PubSubEmulatorOptions = {}): 
     disconnectAll: () => server.disconnectAll(),
     async close() {
       for (const session of sessions) session.fail(new RpcError("UNAVAILABLE", "The embedded Pub/Sub is closing"));
-      broker.clear();
       await server.close(closeGraceMs);
+      broker.clear();
     },
   };
 }

@@ -14,7 +14,8 @@ import type { Broker } from "./broker.ts";
 import { Holder, type Delivery } from "./delivery.ts";
 import { encodeReceived } from "./received-messages.ts";
 import { readStreamingPullRequest, type StreamingPullRequest } from "./subscriber-requests.ts";
-import type { Consumer, Subscription } from "./subscription.ts";
+import type { Consumer } from "./consumers.ts";
+import type { Subscription } from "./subscription.ts";
 import { checkModifyDeadline, maxAckDeadlineSeconds, minAckDeadlineSeconds } from "./subscription-settings.ts";
 
 export type StreamingPullCall = ServerDuplexStream<Buffer, Buffer>;

@@ -7,22 +7,14 @@
  */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { AckIds } from "./ack-ids.ts";
-import { Chain, unchain } from "./chain.ts";
+import { unchain } from "./chain.ts";
+import { Consumers, type Consumer } from "./consumers.ts";
 import { DeadlineQueue } from "./deadline-queue.ts";
-import { Delivery, OrderingKey, type Holder } from "./delivery.ts";
+import { OrderingKey, type Delivery, type Holder } from "./delivery.ts";
+import { Expiration } from "./expiration.ts";
+import { MessageQueue, type Queued } from "./message-queue.ts";
 import { byteLength, type StoredMessage } from "./stored-message.ts";
 import type { SubscriptionSettings } from "./subscription-settings.ts";
-
-/** One who waits for messages. */
-export interface Consumer {
-  readonly holder: Holder;
-  /** Whether it can take a response now, flow control aside. */
-  readonly ready: boolean;
-  /** Takes messages that its holder holds from now on; never empty. */
-  deliver(deliveries: readonly Delivery[]): void;
-  /** The subscription is gone. */
-  subscriptionDeleted(): void;
-}
 
 /** Publishes a message to the dead-letter topic; false when that cannot be, and the message stays. */
 export type ForwardDeadLetter = (message: StoredMessage, attempts: number, settings: SubscriptionSettings) => boolean;
@@ -31,20 +23,26 @@ export type ForwardDeadLetter = (message: StoredMessage, attempts: number, setti
 const maxResponseMessages = 1000;
 const maxResponseBytes = 1024 * 1024;
 
+/** What a subscription needs of its surroundings. */
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly ackIds: AckIds;
+  readonly forward: ForwardDeadLetter;
+  /** Nobody has used the subscription for its expiration period. */
+  readonly onExpired: () => void;
+}
+
 export class Subscription {
-  settings: SubscriptionSettings;
+  #settings: SubscriptionSettings;
   readonly ackIds: AckIds;
   readonly #clock: Clock;
   readonly #forward: ForwardDeadLetter;
-  /** To be handed out: what was given back goes before what never was handed out. */
-  readonly #returned = new Chain<Delivery | OrderingKey>();
-  readonly #fresh = new Chain<Delivery | OrderingKey>();
-  readonly #keys = new Map<string, OrderingKey>();
+  readonly #queue: MessageQueue;
+  readonly #consumers = new Consumers();
   readonly #byAckNumber = new Map<number, Delivery>();
   /** Ends of leases and of backoffs. */
-  readonly #deadlines = new DeadlineQueue<Delivery | OrderingKey>();
-  readonly #consumers: Consumer[] = [];
-  #nextConsumer = 0;
+  readonly #deadlines = new DeadlineQueue<Queued>();
+  readonly #expiration: Expiration;
   #lastAckNumber = 0;
   #held = 0;
   #unacked = 0;
@@ -52,11 +50,31 @@ export class Subscription {
   #timer: Timer | undefined;
   #timerAtMs = Infinity;
 
-  constructor(settings: SubscriptionSettings, ackIds: AckIds, clock: Clock, forward: ForwardDeadLetter) {
-    this.settings = settings;
+  constructor(settings: SubscriptionSettings, { clock, ackIds, forward, onExpired }: Surroundings) {
+    this.#settings = settings;
     this.ackIds = ackIds;
+    this.#queue = new MessageQueue(settings.ordered);
     this.#clock = clock;
     this.#forward = forward;
+    this.#expiration = new Expiration(clock, this, onExpired);
+  }
+
+  get settings(): SubscriptionSettings {
+    return this.#settings;
+  }
+
+  /** Properties can be changed at any time, `ordered` excepted. */
+  set settings(settings: SubscriptionSettings) {
+    this.#settings = settings;
+    this.#expiration.restart();
+  }
+
+  get expirationMs(): number {
+    return this.#settings.expirationMs;
+  }
+
+  get inUse(): boolean {
+    return this.#consumers.count > 0;
   }
 
   /** Messages that are handed out, with a lease that runs. */
@@ -71,44 +89,32 @@ export class Subscription {
 
   /** All messages that are not acked, in no particular order. */
   *unacked(): Iterable<StoredMessage> {
-    for (const chain of [this.#returned, this.#fresh]) {
-      for (const item of chain) if (item instanceof Delivery && item.ackNumber === 0) yield item.message;
-    }
-    for (const key of this.#keys.values()) {
-      for (const delivery of key.waiting) if (delivery.ackNumber === 0) yield delivery.message;
-    }
+    yield* this.#queue.untouched();
     for (const delivery of this.#byAckNumber.values()) yield delivery.message;
   }
 
   /** Takes newly published messages. */
   accept(messages: readonly StoredMessage[]): void {
-    for (const message of messages) {
-      const key = this.settings.ordered && message.orderingKey ? this.#key(message.orderingKey) : undefined;
-      const delivery = new Delivery(message, key);
-      if (key) {
-        key.waiting.push(delivery);
-        if (!key.chain) this.#queueKey(key);
-      } else {
-        this.#fresh.push(delivery);
-      }
-    }
+    for (const message of messages) this.#queue.add(message);
     this.#unacked += messages.length;
     this.distribute();
   }
 
   /** From now on the consumer gets messages. */
   attach(consumer: Consumer): void {
-    this.#consumers.push(consumer);
+    this.#consumers.add(consumer);
+    this.#expiration.touch();
     this.distribute();
   }
 
   /** What the consumer holds stays held until acked, given back or run out. */
   detach(consumer: Consumer): void {
-    const index = this.#consumers.indexOf(consumer);
-    if (index >= 0) this.#consumers.splice(index, 1);
+    this.#consumers.remove(consumer);
+    this.#expiration.touch();
   }
 
   acknowledge(ackNumbers: readonly number[]): void {
+    this.#expiration.touch();
     for (const number of ackNumbers) {
       const delivery = this.#byAckNumber.get(number);
       if (delivery) this.#acknowledge(delivery);
@@ -123,6 +129,7 @@ export class Subscription {
 
   /** @param secondsAt the new deadline of the i-th number; 0 gives the message back */
   modifyDeadlinesEach(ackNumbers: readonly number[], secondsAt: (i: number) => number): void {
+    this.#expiration.touch();
     const now = this.#clock.monotonic();
     for (const [i, number] of ackNumbers.entries()) {
       const delivery = this.#byAckNumber.get(number);
@@ -146,33 +153,33 @@ export class Subscription {
   /** Tells the consumers that the subscription is gone, and frees everything. */
   delete(): void {
     this.#timer?.cancel();
-    for (const consumer of this.#consumers.splice(0)) consumer.subscriptionDeleted();
+    this.#expiration.stop();
+    for (const consumer of this.#consumers.removeAll()) consumer.subscriptionDeleted();
     this.#byAckNumber.clear();
-    this.#keys.clear();
   }
 
-  /** Gives one consumer one response's worth; false when there is nobody or nothing. */
+  /** Gives every consumer that can take some a response's worth; false when there is nobody or nothing. */
   #handOut(): boolean {
-    if (this.#returned.length + this.#fresh.length === 0 && this.#keys.size === 0) return false;
-    const takers = this.#consumers.filter((consumer) => consumer.ready && consumer.holder.hasRoom);
-    const share = Math.ceil(this.backlog / takers.length);
-    for (let turn = 0; turn < takers.length; turn++) {
-      const consumer = takers[this.#nextConsumer++ % takers.length]!;
-      const deliveries = this.#take(consumer.holder, Math.min(share, maxResponseMessages));
+    if (this.#queue.isEmpty) return false;
+    const takers = this.#consumers.takers();
+    const share = Math.min(Math.ceil(this.backlog / takers.length), maxResponseMessages);
+    let any = false;
+    for (const consumer of takers) {
+      const deliveries = this.#take(consumer.holder, share);
       if (deliveries.length === 0) continue;
       consumer.deliver(deliveries);
-      return true;
+      any = true;
     }
-    return false;
+    return any;
   }
 
   #take(holder: Holder, maxMessages: number): Delivery[] {
     const until = this.#clock.monotonic() + holder.ackDeadlineMs;
-    const publishedAfter = this.#clock.now() - this.settings.retentionMs;
+    const publishedAfter = this.#clock.now() - this.#settings.retentionMs;
     const taken: Delivery[] = [];
     let bytes = 0;
     while (taken.length < maxMessages && bytes < maxResponseBytes && holder.hasRoom) {
-      const delivery = this.#next(holder);
+      const delivery = this.#queue.next(holder);
       if (!delivery) break;
       if (delivery.message.publication.publishTimeMs < publishedAfter) {
         this.#drop(delivery);
@@ -183,19 +190,6 @@ export class Subscription {
       taken.push(delivery);
     }
     return taken;
-  }
-
-  /** The next message for this holder, out of its queue. */
-  #next(holder: Holder): Delivery | undefined {
-    holder.ownKeysNext = !holder.ownKeysNext;
-    const own = holder.ownKeysNext ? holder.keys.shift() : undefined;
-    const item = own ?? this.#returned.shift() ?? this.#fresh.shift() ?? holder.keys.shift();
-    if (!(item instanceof OrderingKey)) return item;
-    const delivery = item.waiting.shift()!;
-    item.owner = holder;
-    item.handedOut.push(delivery);
-    if (item.waiting.length > 0) holder.keys.push(item);
-    return delivery;
   }
 
   #handTo(delivery: Delivery, holder: Holder, untilMs: number): void {
@@ -233,7 +227,7 @@ export class Subscription {
       this.#release(delivery);
       delivery.state = "acked-early";
       while (key.handedOut[0]?.state === "acked-early") this.#finish(key.handedOut.shift()!);
-      this.#queueKey(key);
+      this.#queue.requeue(key);
     }
   }
 
@@ -250,8 +244,7 @@ export class Subscription {
     const backoffMs = this.#backoffMs(delivery.failures);
     const item = delivery.key ?? delivery;
     if (backoffMs > 0) this.#backOff(item, backoffMs);
-    else if (item instanceof OrderingKey) this.#queueKey(item);
-    else this.#returned.push(item);
+    else this.#queue.giveBack(item);
   }
 
   /** Ends the lease; of a key, also those of all later messages, acked or not, so that they follow in order again. */
@@ -269,21 +262,21 @@ export class Subscription {
   #countFailure(delivery: Delivery): boolean {
     delivery.failures++;
     delivery.failed = true;
-    const { deadLetter } = this.settings;
+    const { deadLetter } = this.#settings;
     if (!deadLetter || delivery.failures < deadLetter.maxDeliveryAttempts) return false;
-    if (!this.#forward(delivery.message, delivery.failures, this.settings)) return false;
+    if (!this.#forward(delivery.message, delivery.failures, this.#settings)) return false;
     this.#finish(delivery);
-    if (delivery.key) this.#queueKey(delivery.key);
+    if (delivery.key) this.#queue.requeue(delivery.key);
     return true;
   }
 
   /** The pause doubles with every failure of the message (RETRY-03), without jitter: tests can foretell it. */
   #backoffMs(failures: number): number {
-    const { retry } = this.settings;
+    const { retry } = this.#settings;
     return retry ? Math.min(retry.maxBackoffMs, retry.minBackoffMs * 2 ** (failures - 1)) : 0;
   }
 
-  #backOff(item: Delivery | OrderingKey, backoffMs: number): void {
+  #backOff(item: Queued, backoffMs: number): void {
     if (item instanceof OrderingKey) {
       if (item.backingOff) return;
       item.backingOff = true;
@@ -294,37 +287,12 @@ export class Subscription {
     this.#deadlines.schedule(item, this.#clock.monotonic() + backoffMs);
   }
 
-  /** Puts a key where its next message will be found: with its owner while any is handed out, else with everyone. */
-  #queueKey(key: OrderingKey): void {
-    if (key.handedOut.length === 0) key.owner = undefined;
-    if (key.waiting.length === 0) {
-      unchain(key);
-      key.backingOff = false;
-      if (!key.owner) this.#keys.delete(key.name);
-    } else if (!key.backingOff) {
-      const everyone = key.waiting.first!.ackNumber > 0 ? this.#returned : this.#fresh;
-      const queue: Chain<Delivery | OrderingKey> = key.owner?.keys ?? everyone;
-      if (key.chain === queue) return;
-      unchain(key);
-      queue.push(key);
-    }
-  }
-
-  #key(name: string): OrderingKey {
-    let key = this.#keys.get(name);
-    if (!key) {
-      key = new OrderingKey(name);
-      this.#keys.set(name, key);
-    }
-    return key;
-  }
-
   /** The message is older than the subscription keeps messages (COMMON-02). */
   #drop(delivery: Delivery): void {
     this.#finish(delivery);
     if (!delivery.key) return;
     delivery.key.handedOut.pop();
-    this.#queueKey(delivery.key);
+    this.#queue.requeue(delivery.key);
   }
 
   /** The subscription is done with the message. */
@@ -348,17 +316,15 @@ export class Subscription {
     this.#timerAtMs = Infinity;
     const now = this.#clock.monotonic();
     for (let item = this.#deadlines.shiftDue(now); item; item = this.#deadlines.shiftDue(now)) {
-      if (item instanceof OrderingKey) {
-        item.backingOff = false;
-        this.#queueKey(item);
-      } else if (item.state === "held") {
-        // Out of its bucket already, but the lease is still counted.
-        this.#fail(item);
-      } else {
-        item.state = "waiting";
-        this.#returned.push(item);
-      }
+      if (item instanceof OrderingKey || item.state === "backing-off") this.#endBackoff(item);
+      else this.#fail(item);
     }
     this.distribute();
+  }
+
+  #endBackoff(item: Queued): void {
+    if (item instanceof OrderingKey) item.backingOff = false;
+    else item.state = "waiting";
+    this.#queue.giveBack(item);
   }
 }

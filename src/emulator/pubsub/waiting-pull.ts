@@ -2,7 +2,8 @@
 import type { Clock } from "../../lib/clock.ts";
 import { RpcError } from "../rpc-error.ts";
 import { Holder, type Delivery } from "./delivery.ts";
-import type { Consumer, Subscription } from "./subscription.ts";
+import type { Consumer } from "./consumers.ts";
+import type { Subscription } from "./subscription.ts";
 
 /** A pull that finds nothing for this long answers without messages. */
 const maxWaitMs = 10_000;
