@@ -38,9 +38,37 @@ export function firstRequest(terms: StreamTerms): Buffer {
 }
 
 /** Tells the service that the client is there. */
-export const keepAliveRequest = Buffer.alloc(0);
+const keepAliveRequest = Buffer.alloc(0);
 
 /** Sets the deadline of the messages that the stream delivers from now on. */
-export function deadlineRequest(seconds: number): Buffer {
+function deadlineRequest(seconds: number): Buffer {
   return Buffer.from(protobuf.Writer.create().uint32(streamAckDeadlineSeconds).int32(seconds).finish());
+}
+
+/** The deadline a stream asks for, renewed with its keep-alive. */
+export class StreamDeadline {
+  #sent: number;
+  #before: number;
+
+  constructor(seconds: number) {
+    this.#sent = seconds;
+    this.#before = seconds;
+  }
+
+  /** What was asked for last. */
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** Messages may have been sent before the service saw the last change: the shorter deadline counts. */
+  get granted(): number {
+    return Math.min(this.#sent, this.#before);
+  }
+
+  /** The keep-alive request: with the new deadline if it has changed. */
+  renew(seconds: number): Buffer {
+    this.#before = this.#sent;
+    this.#sent = seconds;
+    return this.#sent === this.#before ? keepAliveRequest : deadlineRequest(seconds);
+  }
 }
