@@ -69,8 +69,9 @@ interface DayTotal {
 
 async function totalLines({ bigquery }: EmbeddedServers, table: string): Promise<string[]> {
   const sql = [
-    "SELECT CAST(created_at AS DATE) AS day, COUNT(*) AS orders, SUM(total) AS total",
-    `FROM \`${table}\` GROUP BY day ORDER BY day`,
+    "SELECT DATE(created_at) AS day, COUNT(*) AS orders, SUM(total) AS total",
+    `FROM \`${table}\``,
+    "GROUP BY day ORDER BY day",
   ];
   let rows: readonly DayTotal[];
   try {

@@ -28,12 +28,16 @@ export class MillraceProcess {
     });
   }
 
-  /** Writes the configuration to a file and starts `millrace run` with it, its HTTP server on a free port. */
-  static start(config: object): MillraceProcess {
+  /**
+   * Writes the configuration to a file and starts `millrace run` with it, its HTTP server on a free port.
+   *
+   * @param nodeOptions of the process, such as `--import`
+   */
+  static start(config: object, nodeOptions: readonly string[] = []): MillraceProcess {
     const file = join(mkdtempSync(join(tmpdir(), "millrace-")), "config.yaml");
     writeFileSync(file, stringify(config));
     const { PUBSUB_EMULATOR_HOST: _, ...environment } = process.env;
-    const child = spawn(process.execPath, [cli, "run", "--config", file], {
+    const child = spawn(process.execPath, [...nodeOptions, cli, "run", "--config", file], {
       stdio: ["ignore", "ignore", "pipe"],
       env: { ...environment, METADATA_SERVER_DETECTION: "none" },
     });
@@ -44,6 +48,7 @@ export class MillraceProcess {
   get log(): LogLine[] {
     return this.#stderr
       .split("\n")
+      .slice(0, -1)
       .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line) as LogLine);
   }
