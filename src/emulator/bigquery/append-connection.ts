@@ -87,6 +87,7 @@ export class AppendConnection {
     if (request.byteLength > maxRequestBytes) {
       throw refused(`AppendRows request too large: ${request.byteLength} limit ${maxRequestBytes}`);
     }
+    if (request.hasArrowRows) throw new AppendRefusal("UNIMPLEMENTED", "The embedded BigQuery takes no Arrow rows");
     if (request.writeStream === "" && (!before || this.#hasSwitched)) throw refused("write_stream must be specified");
     const stream = request.writeStream === "" ? before!.stream : streamOf(request.writeStream);
     const table = this.#catalog.findTable(stream);
@@ -114,7 +115,6 @@ export class AppendConnection {
     { table, descriptor }: Destination,
     scripted: readonly RowProblem[],
   ): readonly RowProblem[] {
-    if (request.hasArrowRows) throw new AppendRefusal("UNIMPLEMENTED", "The embedded BigQuery takes no Arrow rows");
     if (request.hasOffset) throw refused("An offset is not allowed on the default stream");
     this.#missingOtherwise = request.missingOtherwise ?? this.#missingOtherwise;
     const missing: MissingValues = { otherwise: this.#missingOtherwise, byColumn: request.missingByColumn };

@@ -80,7 +80,7 @@ export function parseDatetime(text: string): bigint {
 }
 
 const zoneForm = /(?:([Zz])|([+-])(\d{1,2})(?::?(\d{2}))?| (?:UTC|Etc\/UTC))$/;
-const preciseTimeForm = /^(\d{1,2}:\d{1,2}:\d{1,2})(?:\.(\d{1,12}))?$/;
+const preciseTimeForm = /^(\d{1,2}:\d{1,2}:\d{1,2})(?:\.(\d{1,12})0*)?$/;
 
 /**
  * A TIMESTAMP literal in picoseconds since the epoch. Zones are offsets, `Z` or UTC; none means UTC.

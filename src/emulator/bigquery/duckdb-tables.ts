@@ -1,4 +1,5 @@
 /** An in-memory DuckDB with copies of tables: projects are databases, datasets schemas, tables tables. */
+import { setImmediate } from "node:timers/promises";
 import type * as DuckDB from "@duckdb/node-api";
 import { invalid } from "./api-error.ts";
 import { type DuckDBModule, duckdbType, duckdbValue } from "./duckdb-types.ts";
@@ -107,7 +108,10 @@ export class DuckDBTables {
     const to = copy.table.rowCount;
     for (const cells of copy.table.rows(copy.rows, to)) {
       chunk.push(state.columns.map((column, position) => duckdbValue(this.duckdb, column, cells[position])));
-      if (chunk.length === chunkRows) flush();
+      if (chunk.length < chunkRows) continue;
+      flush();
+      // Appends and calls of others get their turn while a large table is loaded.
+      await setImmediate();
     }
     if (chunk.length > 0) flush();
     appender.closeSync();

@@ -53,10 +53,9 @@ export function checkOf(column: Column, { type, enumNames }: FieldShape): ValueC
 function quickCheck(column: Column, source: ScalarType): ValueCheck | undefined {
   switch (column.type) {
     case "BOOL":
+    case "INT64":
     case "FLOAT64":
       return unchecked;
-    case "INT64":
-      return source === "enum" ? undefined : unchecked;
     case "STRING":
       return source === "string" && column.maxLength === undefined ? { ...unchecked, bytes: checkUtf8 } : undefined;
     case "BYTES":

@@ -87,11 +87,13 @@ export function toCell(column: ValueType, source: ScalarType, enumNames?: Readon
   return (value) => cellOf(column, value);
 }
 
+/** A STRING gets the name, which the number must have; an INT64 the number. */
 function fromEnum(column: ValueType, names: ReadonlyMap<number, string>): ToCell {
+  if (column.type !== "STRING") return (value) => value as bigint;
   return (value) => {
     const name = names.get(Number(value));
     if (name === undefined) throw new InvalidValue("Enum has no name for this number");
-    return column.type === "STRING" ? limited(name, column) : (value as bigint);
+    return limited(name, column);
   };
 }
 

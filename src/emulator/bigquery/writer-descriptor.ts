@@ -66,7 +66,7 @@ const maxLevels = 17;
 /** @throws AppendRefusal INVALID_ARGUMENT */
 export function parseWriterDescriptor(bytes: Buffer): WriterDescriptor {
   const root = decodeDescriptor(bytes);
-  const shape = new ShapeBuilder().message(root, [root]);
+  const shape = new ShapeBuilder().message(root, [root], 1);
   const reflection = protobuf.Root.fromJSON({ nested: { Row: reflect(shape) } }).lookupType("Row");
   return { bytes, shape, reflection };
 }
@@ -87,10 +87,13 @@ function invalid(reason: string): AppendRefusal {
 class ShapeBuilder {
   #fields = 0;
 
-  /** @param scope the messages around this one, itself last: where its type names are looked up */
-  message(descriptor: DescriptorProto, scope: readonly DescriptorProto[]): MessageShape {
-    if (scope.length > maxLevels) throw invalid(`messages are nested more than ${maxLevels} deep`);
-    const fields = (descriptor.field ?? []).map((field) => this.#field(field, scope));
+  /**
+   * @param scope the messages around its definition, itself last: where its type names are looked up
+   * @param level of nesting in the row, which a type that contains itself would deepen without end
+   */
+  message(descriptor: DescriptorProto, scope: readonly DescriptorProto[], level: number): MessageShape {
+    if (level > maxLevels) throw invalid(`messages are nested more than ${maxLevels} deep`);
+    const fields = (descriptor.field ?? []).map((field) => this.#field(field, scope, level));
     this.#fields += fields.length;
     if (this.#fields > maxFields) throw invalid(`it has more than ${maxFields} fields`);
     if (fields.length === 0) throw invalid(`message ${descriptor.name ?? ""} has no fields`);
@@ -101,7 +104,7 @@ class ShapeBuilder {
     return { fields };
   }
 
-  #field(field: FieldDescriptorProto, scope: readonly DescriptorProto[]): FieldShape {
+  #field(field: FieldDescriptorProto, scope: readonly DescriptorProto[], level: number): FieldShape {
     const { name = "", number = 0, label = "LABEL_OPTIONAL", typeName = "" } = field;
     if (!name || number < 1 || number >= 2 ** 29) throw invalid("a field has no name or no valid number");
     const common = {
@@ -116,7 +119,7 @@ class ShapeBuilder {
     if (type === "enum") return { ...common, type, enumNames: findEnum(typeName, scope) };
     if (type !== "message") return { ...common, type: type as ScalarType };
     const found = findMessage(typeName, scope);
-    return { ...common, type, message: this.message(found.descriptor, found.scope) };
+    return { ...common, type, message: this.message(found.descriptor, found.scope, level + 1) };
   }
 }
 

@@ -1,0 +1,116 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { AppendConnection } from "../../../../src/emulator/bigquery/append-connection.ts";
+import { parseAppendRequest } from "../../../../src/emulator/bigquery/append-request.ts";
+import { keepCatalog } from "../../../../src/emulator/bigquery/catalog-journal.ts";
+import { Catalog } from "../../../../src/emulator/bigquery/catalog.ts";
+import { plainRow, type PlainRow } from "../../../../src/emulator/bigquery/plain-rows.ts";
+import { newTable, patchedTable, tableResource } from "../../../../src/emulator/bigquery/table-resource.ts";
+import { VirtualClock } from "../../../support/virtual-clock.ts";
+import { appendRequest, bytes, descriptor, field, protoData } from "./writer.ts";
+
+const name = { project: "p", dataset: "d", table: "t" };
+const fields = [
+  { name: "id", type: "INT64", mode: "REQUIRED" },
+  { name: "uuid", type: "STRING", defaultValueExpression: "GENERATE_UUID()" },
+];
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "millrace-journal-"));
+  path = join(folder, "data");
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** Works on the catalog of the file as one process would. */
+function session<T>(work: (catalog: Catalog) => T): T {
+  const catalog = new Catalog();
+  const close = keepCatalog(catalog, path);
+  try {
+    return work(catalog);
+  } finally {
+    close();
+  }
+}
+
+function append(catalog: Catalog, ids: readonly number[]): void {
+  const connection = new AppendConnection(catalog, new VirtualClock(), { maxRequestBytes: 10_000 });
+  const rows = ids.map((id) => bytes(`08 ${id.toString(16).padStart(2, "0")}`));
+  const stream = "projects/p/datasets/d/tables/t/streams/_default";
+  const protoRows = protoData(rows, descriptor([field("id", 1, "int64")]));
+  const { refusal } = connection.append(parseAppendRequest(appendRequest({ writeStream: stream, protoRows })));
+  expect(refusal).toBeUndefined();
+}
+
+function rows(catalog: Catalog): PlainRow[] {
+  const table = catalog.table(name);
+  return Array.from(table.rows(), (cells) => plainRow(table.state.columns, cells));
+}
+
+function createTable(catalog: Catalog): void {
+  catalog.createDataset({ project: "p", id: "d", settings: { description: "kept" }, createdMs: 5 });
+  catalog.createTable(name, newTable({ schema: { fields }, labels: { a: "b" } }, 7));
+}
+
+test("datasets, tables, changes and rows are there at the next start, and the one after", () => {
+  const before = session((catalog) => {
+    createTable(catalog);
+    append(catalog, [1, 2]);
+    const table = catalog.table(name);
+    const grown = { schema: { fields: [...fields, { name: "more", type: "STRING" }] } };
+    catalog.changeTable(table, patchedTable(name, table.state, grown, 9));
+    append(catalog, [3]);
+    return { rows: rows(catalog), resource: tableResource(table) };
+  });
+  expect(before.rows.map(({ id }) => id)).toEqual(["1", "2", "3"]);
+  const after = session((catalog) => {
+    expect(catalog.dataset("p", "d").settings).toEqual({ description: "kept" });
+    const found = { rows: rows(catalog), resource: tableResource(catalog.table(name)) };
+    append(catalog, [4]);
+    return found;
+  });
+  expect(after).toEqual(before);
+  expect(session(rows).map(({ id }) => id)).toEqual(["1", "2", "3", "4"]);
+});
+
+test("what was deleted stays deleted", () => {
+  session((catalog) => {
+    createTable(catalog);
+    append(catalog, [1]);
+    catalog.deleteTable(name);
+    catalog.createTable(name, newTable({ schema: { fields } }, 7));
+    append(catalog, [2]);
+  });
+  expect(session(rows).map(({ id }) => id)).toEqual(["2"]);
+  session((catalog) => catalog.deleteDataset("p", "d", true));
+  expect(session((catalog) => catalog.datasets("p"))).toEqual([]);
+});
+
+test("a record that was cut short is left out, and the next one is written in its place", () => {
+  session((catalog) => {
+    createTable(catalog);
+    append(catalog, [1]);
+    append(catalog, [2]);
+  });
+  truncateSync(path, readFileSync(path).length - 1);
+  session((catalog) => {
+    expect(rows(catalog).map(({ id }) => id)).toEqual(["1"]);
+    append(catalog, [3]);
+  });
+  expect(session(rows).map(({ id }) => id)).toEqual(["1", "3"]);
+  appendFileSync(path, Buffer.alloc(20, 1));
+  expect(session(rows).map(({ id }) => id)).toEqual(["1", "3"]);
+});
+
+test("a file of another kind is refused and not touched", () => {
+  writeFileSync(path, "something else");
+  expect(() => session(() => undefined)).toThrow("no data file of the embedded BigQuery");
+  expect(readFileSync(path, "utf8")).toBe("something else");
+});

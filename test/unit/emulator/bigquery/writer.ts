@@ -1,0 +1,49 @@
+/** Writer schemas and rows for tests of the embedded BigQuery, made with protobufjs from Google's definitions. */
+import protobuf from "protobufjs";
+import { parseColumns } from "../../../../src/emulator/bigquery/column-parser.ts";
+import type { Column } from "../../../../src/emulator/bigquery/column.ts";
+import { storageProtos } from "../../../../src/lib/protos.ts";
+
+/** A FieldDescriptorProto: `type` and `label` in small letters, without their prefixes. */
+export function field(name: string, number: number, type: string, more: object = {}): object {
+  return { name, number, type: `TYPE_${type.toUpperCase()}`, label: "LABEL_OPTIONAL", ...more };
+}
+
+export const required = { label: "LABEL_REQUIRED" };
+export const repeated = { label: "LABEL_REPEATED" };
+
+/** A serialized DescriptorProto. */
+export function descriptor(fields: readonly object[], more: object = {}): Buffer {
+  const type = storageProtos().lookupType("google.protobuf.DescriptorProto");
+  return Buffer.from(type.encode(type.fromObject({ name: "Row", field: fields, ...more })).finish());
+}
+
+export function columns(...fields: readonly object[]): readonly Column[] {
+  return parseColumns(fields);
+}
+
+export function bytes(hex: string): Buffer {
+  return Buffer.from(hex.replaceAll(" ", ""), "hex");
+}
+
+/** A serialized ProtoRows. */
+export function protoRows(rows: readonly Uint8Array[]): Buffer {
+  const writer = protobuf.Writer.create();
+  for (const row of rows) writer.uint32(0x0a).bytes(row);
+  return Buffer.from(writer.finish());
+}
+
+/** A serialized AppendRowsRequest, from the plain form of the message. */
+export function appendRequest(message: object): Buffer {
+  const type = storageProtos().lookupType("google.cloud.bigquery.storage.v1.AppendRowsRequest");
+  return Buffer.from(type.encode(type.fromObject(message)).finish());
+}
+
+/** The `protoRows` of a plain AppendRowsRequest. */
+export function protoData(rows: readonly Uint8Array[], writerSchema?: Buffer): object {
+  const descriptorType = storageProtos().lookupType("google.protobuf.DescriptorProto");
+  return {
+    rows: { serializedRows: rows },
+    ...(writerSchema ? { writerSchema: { protoDescriptor: descriptorType.decode(writerSchema) } } : {}),
+  };
+}
