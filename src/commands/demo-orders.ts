@@ -6,7 +6,7 @@ export interface Spoiling {
   readonly payload: (order: Order) => Buffer;
 }
 
-export interface Order {
+interface Order {
   readonly order_id: string;
   readonly customer: { readonly id: number; readonly name: string };
   readonly items: readonly { readonly sku: string; readonly qty: number; readonly price: string }[];

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { parseConfig } from "../config-file.ts";
 import { type EmbeddedServers, startEmbeddedServers } from "../emulator/embedded-servers.ts";
 import { readTable } from "../emulator/setup.ts";
@@ -44,7 +45,7 @@ export interface DemoResult {
  */
 export async function demo({ json }: { readonly json: boolean }): Promise<void> {
   const startMs = systemClock.monotonic();
-  const schema = new URL("../../schemas/orders/table.json", import.meta.url).pathname;
+  const schema = fileURLToPath(new URL("../../schemas/orders/table.json", import.meta.url));
   const servers = await startEmbeddedServers({
     pubsubPort: 0,
     bigqueryPort: 0,

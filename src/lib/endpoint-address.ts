@@ -28,6 +28,6 @@ export function parseEndpoint(text: string, rules: EndpointRules): Endpoint | st
 }
 
 /** The host is this machine. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

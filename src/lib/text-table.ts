@@ -1,5 +1,5 @@
 /** How the cells of a column stand. */
-export type Align = "left" | "right";
+type Align = "left" | "right";
 
 export interface TextColumn {
   readonly title: string;

@@ -19,24 +19,7 @@ export function parseSize(text: string): number | undefined {
   return parse(text, sizePattern, sizeUnits);
 }
 
-/** A duration in the largest unit that gives a whole number: 90000 → `90s`. */
-export function formatDuration(ms: number): string {
-  return format(ms, durationUnits);
-}
-
-/** A size in the largest unit that gives a whole number: 9437184 → `9MiB`, 20000000 → `20MB`. */
-export function formatSize(bytes: number): string {
-  return format(bytes, sizeUnits);
-}
-
 function parse(text: string, pattern: RegExp, units: Readonly<Record<string, number>>): number | undefined {
   const match = pattern.exec(text);
   return match ? Math.round(Number(match[1]) * units[match[2]!]!) : undefined;
-}
-
-function format(amount: number, units: Readonly<Record<string, number>>): string {
-  const largestFirst = Object.entries(units).sort((a, b) => b[1] - a[1]);
-  const [unit, factor] =
-    largestFirst.find(([, factor]) => amount >= factor && amount % factor === 0) ?? largestFirst.at(-1)!;
-  return `${amount / factor}${unit}`;
 }

@@ -11,7 +11,7 @@ export interface Place {
   readonly column: number;
 }
 
-export interface YamlFault {
+interface YamlFault {
   readonly path: Path;
   readonly message: string;
   readonly place: Place | undefined;
@@ -25,44 +25,54 @@ export interface YamlFile {
   placeOf(path: Path): Place | undefined;
 }
 
+/** A fault, with the offset in the text where it stands. */
+interface FoundFault {
+  readonly path: Path;
+  readonly message: string;
+  readonly offset: number | undefined;
+}
+
 export function readYaml(text: string, environment: Environment): YamlFile {
   const { text: visible, references } = hideReferences(text);
   const lines = new LineCounter();
-  const document = parseDocument(visible, { lineCounter: lines, prettyErrors: false });
-  const place = (offset: number): Place => {
+  const document = parseDocument(visible, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
+  const placeAt = (offset: number | undefined): Place | undefined => {
+    if (offset === undefined) return undefined;
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
-  const faults: YamlFault[] = document.errors.map((error) => ({
-    path: [],
-    message: `is no valid YAML: ${sentence(error.message)}`,
-    place: place(error.pos[0]),
-  }));
-  for (const fault of fillDocument(document, references, environment)) {
-    faults.push({
-      path: fault.path,
-      message: fault.message,
-      place: fault.node.range ? place(fault.node.range[0]) : undefined,
-    });
-  }
+  const found = [...syntaxFaults(document), ...fillReferencesOf(document, references, environment)];
+  const { value, fault } = valueOf(document);
+  if (fault) found.push(fault);
   return {
-    value: document.errors.length > 0 ? undefined : document.toJS(),
-    faults,
-    placeOf(path) {
-      const node = nearestNode(document, path);
-      return node?.range ? place(node.range[0]) : undefined;
-    },
+    value,
+    faults: found.map(({ path, message, offset }) => ({ path, message, place: placeAt(offset) })),
+    placeOf: (path) => placeAt(nearestNode(document, path)?.range?.[0]),
   };
 }
 
-interface ReferenceFault {
-  readonly path: Path;
-  readonly node: Node;
-  readonly message: string;
+function syntaxFaults(document: Document): FoundFault[] {
+  return document.errors.map(({ code, message, pos }) => ({
+    path: [],
+    message: code === "MULTIPLE_DOCS" ? "holds several YAML documents: expected one" : notYaml(message),
+    offset: pos[0],
+  }));
 }
 
-function fillDocument(document: Document, references: readonly string[], environment: Environment): ReferenceFault[] {
-  const faults: ReferenceFault[] = [];
+/** Undefined, with the fault if that is a new one, when the text is not YAML. */
+function valueOf(document: Document): { readonly value?: unknown; readonly fault?: FoundFault } {
+  if (document.errors.length > 0) return {};
+  try {
+    return { value: document.toJS() };
+  } catch (error) {
+    // An alias without an anchor, or aliases of aliases that would fill the memory.
+    return { fault: { path: [], message: notYaml((error as Error).message), offset: undefined } };
+  }
+}
+
+/** Fills the references in where they stand. */
+function fillReferencesOf(document: Document, references: readonly string[], environment: Environment): FoundFault[] {
+  const faults: FoundFault[] = [];
   const fill = (node: unknown, path: Path): void => {
     if (isMap(node)) {
       for (const pair of node.items) {
@@ -73,7 +83,7 @@ function fillDocument(document: Document, references: readonly string[], environ
       for (const [i, item] of node.items.entries()) fill(item, [...path, i]);
     } else if (isScalar(node) && typeof node.value === "string" && hasReference(node.value)) {
       const filled = fillReferences(node.value, references, environment);
-      for (const message of filled.faults) faults.push({ path, node, message });
+      for (const message of filled.faults) faults.push({ path, message, offset: node.range?.[0] });
       node.value = node.type === "PLAIN" ? plainValue(filled.value) : filled.value;
     }
   };
@@ -109,8 +119,8 @@ function keyOf(key: unknown): string {
   return String(isScalar(key) ? key.value : key);
 }
 
-/** The first line of the parser's message, with a small letter and no full stop. */
-function sentence(message: string): string {
+/** The first line of the parser's message, made part of a sentence. */
+function notYaml(message: string): string {
   const [line = ""] = message.split("\n");
-  return line.charAt(0).toLowerCase() + line.slice(1).replace(/[.:]$/, "");
+  return `is no valid YAML: ${line.charAt(0).toLowerCase()}${line.slice(1).replace(/[.:]$/, "")}`;
 }

@@ -67,6 +67,12 @@ function pipelineFaults(lines: string): string[] {
   return faultsOf(`${minimal}    ${lines}\n`).map((fault) => fault.replace("pipelines[0].", ""));
 }
 
+/** Nine lists deep, each nine times the one before: 9^8 values. */
+function aliasBomb(): string {
+  const lists = Array.from({ length: 8 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(", ")}]`);
+  return ["l0: &l0 [x]", ...lists].join("\n");
+}
+
 describe("a good configuration", () => {
   test("the smallest gets every default, in milliseconds and bytes", () => {
     const { pipelines, service, endpoints } = parseConfig(minimal, {}, "test.yaml");
@@ -280,6 +286,21 @@ describe("faults", () => {
     const faults = faultsOf("pipelines: [\n  - name: {");
     expect(faults.every((fault) => fault.startsWith(" is no valid YAML: "))).toBe(true);
     expect(faults.length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ["pipelines: *none", "unresolved alias (the anchor must be set before the alias): none"],
+    [aliasBomb(), "excessive alias count indicates a resource exhaustion attack"],
+  ])("an alias that cannot be had is a fault: %j", (text, reason) => {
+    expect(faultsOf(text)).toEqual([` is no valid YAML: ${reason}`]);
+  });
+
+  test("several documents, and keys that JavaScript knows, are faults", () => {
+    expect(faultsOf("a: 1\n---\nb: 2\n")).toEqual([" holds several YAML documents: expected one"]);
+    expect(faultsOf(`${minimal}__proto__: { x: 1 }\nconstructor: 1\n`)).toEqual([
+      "__proto__ is unknown",
+      "constructor is unknown",
+    ]);
   });
 
   test("a key that comes twice is a fault", () => {
