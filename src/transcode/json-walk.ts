@@ -94,7 +94,12 @@ export class JsonWalk {
         previous = key;
       }
       const step = key?.step;
-      at = step === undefined ? this.#dropped.skip(at, record.depth) : this.#member(step, at);
+      if (step === undefined) {
+        at = this.#dropped.skip(at, record.depth);
+      } else {
+        record.order.add(step.slot, this.#out.position);
+        at = this.#member(step, at);
+      }
       at = reader.skipBlanks(at);
       const next = reader.peek(at);
       if (next === closeBrace) return this.#endObject(record, visit, at + 1);
@@ -104,6 +109,7 @@ export class JsonWalk {
   }
 
   #endObject(record: RecordStep, visit: number, at: number): number {
+    record.order.restore(this.#out);
     if (!record.isComplete(visit)) this.#hasMissing = true;
     return at;
   }
@@ -210,9 +216,7 @@ export class JsonWalk {
     let fault: Fault | undefined;
     if (character === quote) {
       end = reader.scanText(at + 1);
-      fault = reader.escaped
-        ? step.text(reader.scratch, 0, reader.resolve(at + 1, end), this.#out)
-        : step.text(reader.bytes, at + 1, end, this.#out);
+      fault = reader.escaped ? this.#resolvedText(step, at + 1, end) : step.text(reader.bytes, at + 1, end, this.#out);
       end++;
     } else if ((character - zero) >>> 0 < 10 || character === minus) {
       end = reader.scanNumber(at);
@@ -220,7 +224,7 @@ export class JsonWalk {
     } else if (character === letterT || character === letterF) {
       end = reader.scanBoolean(at);
       fault = step.boolean(reader.bytes, at, end, this.#out);
-    } else if (character === openBrace) {
+    } else if (character === openBrace && step.object !== undefined) {
       end = this.#dropped.skip(at, step.depth);
       fault = step.object(reader.bytes, at, end, this.#out);
     } else {
@@ -228,6 +232,12 @@ export class JsonWalk {
     }
     if (fault !== undefined) this.#refuse(fault, at);
     return end;
+  }
+
+  /** A text with escapes. */
+  #resolvedText(step: ColumnStep, start: number, close: number): Fault | undefined {
+    const length = this.#reader.resolve(start, close);
+    return step.text(this.#reader.scratch, 0, length, this.#out);
   }
 
   /** A STRUCT or a RANGE. */

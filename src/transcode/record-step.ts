@@ -5,6 +5,7 @@ import type { Convert, FieldKind } from "../schema/field.ts";
 import { protoTypeOf, wireTypes } from "../schema/wire-type.ts";
 import type { JsonReader } from "../read/json-reader.ts";
 import type { KeySet } from "../read/key-set.ts";
+import { FieldOrder } from "./field-order.ts";
 import { KeyTable, type Key } from "./key-table.ts";
 
 /**
@@ -32,7 +33,8 @@ export class ColumnStep {
   readonly text: Convert;
   readonly number: Convert;
   readonly boolean: Convert;
-  readonly object: Convert;
+  /** A column that takes no objects refuses them before it looks into them. */
+  readonly object: Convert | undefined;
   /** Only of the forms `record` and `range`. */
   readonly record: RecordStep | undefined;
   /** Levels of the payload around one value. */
@@ -53,7 +55,7 @@ export class ColumnStep {
     this.text = conversion(plan, "json text");
     this.number = conversion(plan, "json number");
     this.boolean = conversion(plan, "json boolean");
-    this.object = conversion(plan, "json object");
+    this.object = plan.conversions["json object"];
     this.depth = this.repeated ? depth + 1 : depth;
     this.record =
       this.form === "record" || this.form === "range" ? new RecordStep(plan.parts, this.depth + 1) : undefined;
@@ -64,6 +66,8 @@ export class RecordStep {
   readonly steps: readonly ColumnStep[];
   readonly required: readonly ColumnStep[];
   readonly keys: KeyTable;
+  /** The fields of the object that is being written. */
+  readonly order: FieldOrder;
   /** The key that an object began with the last time. */
   #first: Key | undefined;
   /** Per slot of a key the last visit in which it was seen. */
@@ -79,14 +83,16 @@ export class RecordStep {
     this.steps = plans.map((plan, slot) => new ColumnStep(plan, slot, depth));
     this.required = this.steps.filter((step) => step.plan.required);
     this.keys = new KeyTable(this.steps);
+    this.order = new FieldOrder(this.steps.length);
     const firstColumn = plans[0]?.column.name;
     this.#first = firstColumn === undefined ? undefined : this.keys.named(Buffer.from(firstColumn));
     this.#seenIn = new Int32Array(this.keys.slotCount);
     this.depth = depth;
   }
 
-  /** A new object of this record: the number by which its keys are marked as seen. */
+  /** A new object of this record begins. Returns the number by which its keys are marked as seen. */
   beginVisit(): number {
+    this.order.begin();
     if (this.#visit === 2 ** 31 - 1) {
       this.#seenIn.fill(0);
       this.#visit = this.#strayVisit = 0;
