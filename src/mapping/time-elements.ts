@@ -12,10 +12,12 @@ export type Step = (bytes: Buffer, at: number, end: number, parts: TimeParts) =>
 export interface Element {
   readonly part?: Part;
   readonly step: Step;
-  /** How it begins and ends, for the rule about digits that follow directly. */
+  /** The step where a digit stands directly in front or behind: as many digits as there can be, no fewer. */
+  readonly fixed: Step;
   readonly beginsWithDigit: boolean;
-  /** The step to take where a digit follows directly; undefined where none may follow. */
-  readonly beforeDigit: Step | undefined;
+  readonly endsWithDigit: boolean;
+  /** It would take digits for its own that stand directly behind. */
+  readonly open?: true;
 }
 
 /** What elements leave for the end: it takes more than one of them to know. */
@@ -33,12 +35,16 @@ function numeric(part: Part, low: number, high: number, set: (parts: TimeParts, 
       set(parts, value);
       return at;
     };
-  return { part, step: step(1), beginsWithDigit: true, beforeDigit: step(2) };
+  return digits(part, step(1), step(2));
 }
 
-/** An element that reads text of its own kind: nothing changes where a digit follows. */
+function digits(part: Part, step: Step, fixed: Step): Element {
+  return { part, step, fixed, beginsWithDigit: true, endsWithDigit: true };
+}
+
+/** An element that reads text of its own kind: digits around it change nothing. */
 function worded(part: Part, step: Step): Element {
-  return { part, step, beginsWithDigit: false, beforeDigit: step };
+  return { part, step, fixed: step, beginsWithDigit: false, endsWithDigit: false };
 }
 
 const months = "January February March April May June July August September October November December".split(" ");
@@ -71,7 +77,7 @@ export function literal(text: string): Element {
     for (let i = 0; i < characters.length; i++) if (bytes[at + i] !== characters[i]) return -1;
     return at + characters.length;
   };
-  return { step, beginsWithDigit: isDigit(characters[0]!), beforeDigit: step };
+  return { step, fixed: step, beginsWithDigit: isDigit(characters[0]!), endsWithDigit: isDigit(characters.at(-1)!) };
 }
 
 const year4: Step = (bytes, at, end, parts) => {
@@ -86,13 +92,15 @@ const second = numeric("second", 0, 60, (parts, value) => {
 
 /** A second and its fraction, if one is written. */
 function fractionalSecond(maxDigits: number): Element {
-  const step: Step = (bytes, at, end, parts) => {
-    const point = second.step(bytes, at, end, parts);
-    if (point < 0 || point >= end || bytes[point] !== 0x2e || parts.second === 60) return point;
-    const after = scanFraction(bytes, point + 1, end, parts);
-    return after - point - 1 > maxDigits ? -1 : after;
-  };
-  return { part: "second", step, beginsWithDigit: true, beforeDigit: undefined };
+  const withFraction =
+    (readSecond: Step): Step =>
+    (bytes, at, end, parts) => {
+      const point = readSecond(bytes, at, end, parts);
+      if (point < 0 || point >= end || bytes[point] !== 0x2e || parts.second === 60) return point;
+      const after = scanFraction(bytes, point + 1, end, parts);
+      return after - point - 1 > maxDigits ? -1 : after;
+    };
+  return { ...digits("second", withFraction(second.step), withFraction(second.fixed)), open: true };
 }
 
 const day = numeric("day", 1, 31, (parts, value) => {
@@ -105,6 +113,8 @@ const blankDay: Step = (bytes, at, end, parts) => {
   const after = day.step(bytes, blank ? at + 1 : at, end, parts);
   return blank && after > at + 2 ? -1 : after;
 };
+
+const blankDayOfTwo: Step = (bytes, at, end, parts) => (blankDay(bytes, at, end, parts) === at + 2 ? at + 2 : -1);
 
 export const hour12 = numeric("hour", 1, 12, (parts, value) => {
   parts.hour = value;
@@ -151,7 +161,7 @@ const epochSeconds: Step = (bytes, at, end, parts) => {
 };
 
 const elementTable: Readonly<Record<string, Element>> = {
-  "%Y": { part: "year", step: year4, beginsWithDigit: true, beforeDigit: year4 },
+  "%Y": digits("year", year4, year4),
   "%y": numeric("year", 0, 99, (parts, value) => {
     parts.year = value < 69 ? 2000 + value : 1900 + value;
   }),
@@ -162,7 +172,7 @@ const elementTable: Readonly<Record<string, Element>> = {
     parts.month = index + 1;
   }),
   "%d": day,
-  "%e": { part: "day", step: blankDay, beginsWithDigit: true, beforeDigit: undefined },
+  "%e": digits("day", blankDay, blankDayOfTwo),
   "%a": named("weekday", weekdays, (_parts, index) => {
     pending.weekday = index;
   }),
@@ -178,8 +188,8 @@ const elementTable: Readonly<Record<string, Element>> = {
   "%E*S": fractionalSecond(Number.POSITIVE_INFINITY),
   "%z": worded("zone", offset(false)),
   "%Ez": worded("zone", offset(true)),
-  "%Z": { part: "zone", step: zoneName, beginsWithDigit: false, beforeDigit: undefined },
-  "%s": { part: "epoch", step: epochSeconds, beginsWithDigit: true, beforeDigit: undefined },
+  "%Z": { ...worded("zone", zoneName), open: true },
+  "%s": { ...digits("epoch", epochSeconds, epochSeconds), open: true },
   "%%": literal("%"),
 };
 

@@ -16,7 +16,8 @@
  * | `%F` `%T` `%R` `%D` | `%Y-%m-%d`, `%H:%M:%S`, `%H:%M`, `%m/%d/%y` |
  * | `%%` | a percent sign |
  *
- * Anything else stands for itself. Numbers of two digits may be written with one, unless a digit follows directly.
+ * Anything else stands for itself. Numbers of two digits may be written with one, unless a digit stands
+ * directly in front or behind.
  * The pattern must read the whole text. Parts of the time that it lacks are zero, a zone that it lacks is UTC.
  */
 import { SetupError } from "../errors.ts";
@@ -49,9 +50,9 @@ export function compileTimeFormat(format: string, type: FormattedType): TimeRead
   const elements = parseElements(format, faults);
   checkParts(elements, type, faults);
   const steps = elements.map((element, index) => {
-    if (elements[index + 1]?.beginsWithDigit !== true) return element.step;
-    if (element.beforeDigit === undefined) faults.push("an element of any length stands directly before a digit");
-    return element.beforeDigit ?? element.step;
+    const digitFollows = elements[index + 1]?.beginsWithDigit === true;
+    if (digitFollows && element.open) faults.push("an element of any length stands directly before a digit");
+    return digitFollows || elements[index - 1]?.endsWithDigit === true ? element.fixed : element.step;
   });
   if (faults.length > 0) throw new SetupError(`The format "${format}" cannot read ${type}: ${faults.join("; ")}`);
   const twelveHours = elements.some((element) => element.part === "half");

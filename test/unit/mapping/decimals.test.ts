@@ -1,5 +1,5 @@
 import { Big } from "big.js";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { column, convert, outcome, readBack } from "../../support/convert.ts";
 import { propertySeed } from "../../support/property-seed.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { column, outcome, readBack } from "../../support/convert.ts";
 import { propertySeed } from "../../support/property-seed.ts";

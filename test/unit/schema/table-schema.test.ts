@@ -16,8 +16,8 @@ function faultsOf(json: unknown): readonly string[] {
   try {
     parseTableSchema(json);
   } catch (error) {
-    expect(error).toBeInstanceOf(SetupError);
-    return (error as Error).message
+    if (!(error instanceof SetupError)) throw error;
+    return error.message
       .split("\n")
       .slice(1)
       .map((line) => line.slice(2));
@@ -162,7 +162,7 @@ describe("names", () => {
     (name) => expect(faultsOf([{ name, type: "DATE" }])).toEqual([]),
   );
 
-  test.each([...'!"$()*,./;?@[\\]^`{}~\u0000'])("refuses the character %j", (character) => {
+  test.each('!"$()*,./;?@[\\]^`{}~\u0000'.split(""))("refuses the character %j", (character) => {
     const [fault] = faultsOf([{ name: `a${character}b`, type: "DATE" }]);
     expect(fault).toMatch(/has a character that BigQuery does not allow in column names$/);
   });
