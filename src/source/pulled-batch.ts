@@ -17,7 +17,6 @@ const slots = 7;
 
 /** StreamingPullResponse */
 const receivedMessages = bytesTag(1);
-const subscriptionProperties = bytesTag(4);
 /** ReceivedMessage */
 const ackId = bytesTag(1);
 const message = bytesTag(2);
@@ -34,8 +33,6 @@ const entryValue = bytesTag(2);
 /** Timestamp */
 const seconds = varintTag(1);
 const nanos = varintTag(2);
-/** SubscriptionProperties */
-const exactlyOnceEnabled = varintTag(1);
 
 const noAttributes: Attributes = new Map();
 
@@ -45,8 +42,6 @@ let scratch = new Int32Array(slots * 1024);
 export class PulledBatch implements MessageBatch {
   readonly bytes: Buffer;
   readonly length: number;
-  /** True when the response says that the subscription has exactly-once delivery switched on. */
-  readonly exactlyOnce: boolean;
   readonly #offsets: Int32Array;
 
   /**
@@ -59,16 +54,13 @@ export class PulledBatch implements MessageBatch {
     const cursor = new WireCursor(bytes);
     const end = bytes.length;
     let count = 0;
-    let exactlyOnce = false;
     while (cursor.position < end) {
       const tag = cursor.varint32(end);
       if (tag === receivedMessages) readReceivedMessage(cursor, cursor.part(end), slots * count++);
-      else if (tag === subscriptionProperties) exactlyOnce = readExactlyOnce(cursor, cursor.part(end));
       else cursor.skip(tag, end);
     }
     this.bytes = bytes;
     this.length = count;
-    this.exactlyOnce = exactlyOnce;
     this.#offsets = scratch.slice(0, slots * count);
   }
 
@@ -179,16 +171,6 @@ function growScratch(): void {
   const grown = new Int32Array(scratch.length * 2);
   grown.set(scratch);
   scratch = grown;
-}
-
-function readExactlyOnce(cursor: WireCursor, end: number): boolean {
-  let enabled = false;
-  while (cursor.position < end) {
-    const tag = cursor.varint32(end);
-    if (tag === exactlyOnceEnabled) enabled = cursor.varint32(end) !== 0;
-    else cursor.skip(tag, end);
-  }
-  return enabled;
 }
 
 /** Moves to the next length-delimited field with this tag. Returns the offset behind it, or -1 when there is none. */

@@ -66,6 +66,8 @@ export class StreamingPull implements Source {
   #wakeReader = (): void => {};
   #wakeOpener = (): void => {};
   #stopping = false;
+  /** Resolves when the streams have ended, and what came too late is about to be given back. */
+  #pulled: Promise<void> = Promise.resolve();
   #state: PipelineState = "STARTING";
   #stateReason = "";
 
@@ -116,7 +118,7 @@ export class StreamingPull implements Source {
     signal.removeEventListener("abort", abort);
   }
 
-  /** To be iterated once. Aborting `signal` stops pulling; what was not handed on is given back at once. */
+  /** To be iterated once. Aborting `signal` stops pulling; what was not handed on is given back when the streams have ended. */
   async *batches(signal: AbortSignal): AsyncIterable<MessageBatch> {
     const stop = (): void => this.#stopPulling();
     signal.addEventListener("abort", stop, { once: true });
@@ -151,16 +153,24 @@ export class StreamingPull implements Source {
 
   async close(): Promise<void> {
     this.#stopPulling();
-    for (const batch of this.#leases.unsettled()) this.#giveBack(batch);
-    this.#requests.flush();
-    const timeout = new AbortController();
-    const done = Promise.all([...this.#underWay, ...this.#running]).then(() => timeout.abort());
-    await Promise.race([done, pause(this.#options.clock, closeTimeoutMs, timeout.signal)]);
+    const finished = new AbortController();
+    const finish = this.#finish().finally(() => finished.abort());
+    await Promise.race([finish, pause(this.#options.clock, closeTimeoutMs, finished.signal)]);
     this.#requests.close();
     this.#leases.close();
     this.#streamClient.close();
     this.#requestClient.close();
     this.#setState("STOPPED", "");
+  }
+
+  /** Resolves when the service has all that is to be told it. */
+  async #finish(): Promise<void> {
+    await this.#pulled;
+    for (const batch of this.#leases.unsettled()) this.#giveBack(batch);
+    while (this.#underWay.size > 0) {
+      this.#requests.flush();
+      await Promise.all(this.#underWay);
+    }
   }
 
   #stream(index: number, clientId: string, random: () => number): PullStream {
@@ -205,10 +215,6 @@ export class StreamingPull implements Source {
     this.#flow.add(batch.length, bytes.length);
     this.#leases.hold(batch, deadlineSeconds);
     this.#tellOutstanding();
-    if (this.#stopping) {
-      this.#giveBack(batch);
-      return;
-    }
     this.#arrived.push(batch);
     this.#wakeReader();
   }
@@ -234,10 +240,16 @@ export class StreamingPull implements Source {
     this.#stopping = true;
     this.#setState("DRAINING", "");
     for (const stream of this.#streams) stream.stop();
-    for (const batch of this.#arrived.splice(0)) this.#giveBack(batch);
     this.#flow.lift();
     this.#wakeReader();
     this.#wakeOpener();
+    this.#pulled = this.#giveBackArrived();
+  }
+
+  /** What is given back before the streams have ended would come again by one of them. */
+  async #giveBackArrived(): Promise<void> {
+    await Promise.all(this.#running);
+    for (const batch of this.#arrived.splice(0)) this.#giveBack(batch);
   }
 
   /** Every message of the batch may be delivered again at once. */
