@@ -1,6 +1,7 @@
 /**
  * One AppendRows connection: requests go out in order, answers come in the same order. Stream, trace and descriptor
- * travel with the first request; stream and descriptor again when the descriptor has changed.
+ * travel with the first requests, until an answer shows that the server has them (it forgets those of a request that
+ * it refuses); stream and descriptor again when the descriptor has changed.
  */
 import { status } from "@grpc/grpc-js";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -31,16 +32,24 @@ export interface AppendStreamOptions {
   ended(stream: AppendStream, end: CallEnd, unanswered: readonly AppendRequest[]): void;
 }
 
+/** A request without an answer, with the announcement of a descriptor under which it was sent. */
+interface Sent {
+  readonly request: AppendRequest;
+  readonly announcement: number;
+}
+
 /** A connection on which the oldest request has waited so long is given up. */
 const answerTimeoutMs = 300_000;
 
 export class AppendStream {
   readonly #options: AppendStreamOptions;
   readonly #call: AppendCall;
-  readonly #unanswered = new Queue<AppendRequest>();
-  /** The descriptor that the server knows. */
-  #descriptor: Buffer | undefined;
-  /** What requests carry that change nothing. */
+  readonly #unanswered = new Queue<Sent>();
+  /** The descriptor that was announced last, how often one was, and the last such that an answer has confirmed. */
+  #announced: Buffer | undefined;
+  #announcements = 0;
+  #confirmed = 0;
+  /** What requests carry that announce nothing. */
   #repeated = noPreamble;
   #watchdog: Timer | undefined;
   #ended = false;
@@ -66,8 +75,9 @@ export class AppendStream {
 
   send(request: AppendRequest): void {
     request.sentAtMs = this.#options.clock.monotonic();
-    this.#unanswered.push(request);
-    this.#call.write(requestBytes(request, this.#preamble(request.pending.transcoder)));
+    const preamble = this.#preamble(request.pending.transcoder);
+    this.#unanswered.push({ request, announcement: this.#announcements });
+    this.#call.write(requestBytes(request, preamble));
     this.#watchdog ??= this.#options.clock.setTimer(() => this.#watch(), answerTimeoutMs);
   }
 
@@ -89,31 +99,39 @@ export class AppendStream {
 
   #preamble({ descriptor, missingValues }: Transcoder): RequestPreamble {
     const { writeStream, traceId } = this.#options;
-    const known = this.#descriptor;
-    if (known === descriptor.bytes || known?.equals(descriptor.bytes)) return this.#repeated;
-    this.#descriptor = descriptor.bytes;
-    const stream = streamField(writeStream);
+    if (!this.#announced?.equals(descriptor.bytes)) {
+      this.#announced = descriptor.bytes;
+      this.#announcements++;
+    }
+    if (this.#confirmed === this.#announcements) return this.#repeated;
+    const fields = [streamField(writeStream)];
+    if (this.#confirmed === 0) fields.push(traceField(traceId), missingValuesField(missingValues));
+    return { fields: Buffer.concat(fields), schema: schemaField(descriptor.bytes) };
+  }
+
+  /** The server has read rows of a request that carried stream and descriptor. */
+  #confirm(announcement: number): void {
+    this.#confirmed = Math.max(this.#confirmed, announcement);
     // Once the schema has changed on a connection, every further request has to name its stream.
-    if (known) this.#repeated = { ...noPreamble, fields: stream };
-    const once = known ? [] : [traceField(traceId), missingValuesField(missingValues)];
-    return { fields: Buffer.concat([stream, ...once]), schema: schemaField(descriptor.bytes) };
+    if (announcement > 1) this.#repeated = { ...noPreamble, fields: streamField(this.#options.writeStream) };
   }
 
   #answered(response: Buffer): void {
     if (this.#ended) return;
-    const request = this.#unanswered.first;
-    const answer = request && readOrNothing(response);
-    if (!request || !answer) {
+    const sent = this.#unanswered.first;
+    const answer = sent && readOrNothing(response);
+    if (!sent || !answer) {
       this.#break("the server sent an answer that cannot be read or that belongs to no request");
       return;
     }
     this.#unanswered.shift();
-    this.#options.answered(this, request, answer);
+    if (answer.code === 0 || answer.rowErrors.length > 0) this.#confirm(sent.announcement);
+    this.#options.answered(this, sent.request, answer);
   }
 
   #watch(): void {
     this.#watchdog = undefined;
-    const oldest = this.#unanswered.first;
+    const oldest = this.#unanswered.first?.request;
     if (!oldest) return;
     const leftMs = oldest.sentAtMs + answerTimeoutMs - this.#options.clock.monotonic();
     if (leftMs > 0) this.#watchdog = this.#options.clock.setTimer(() => this.#watch(), leftMs);
@@ -130,7 +148,8 @@ export class AppendStream {
     this.#ended = true;
     this.#retired = true;
     this.#watchdog?.cancel();
-    this.#options.ended(this, end, this.#unanswered.takeAll());
+    const unanswered = this.#unanswered.takeAll().map(({ request }) => request);
+    this.#options.ended(this, end, unanswered);
   }
 }
 

@@ -171,15 +171,15 @@ describe("the good path", () => {
     expect(events).toEqual(["appended 3", "committed 2 after 0.550", "committed 1 after 0.038"]);
   });
 
-  test("a full request goes at once; stream, trace and schema travel with the first one only", async () => {
+  test("a full request goes at once; stream, trace and schema travel until an answer shows that they are known", async () => {
     const to = await opened({ batch: { maxBytes: 1 << 20, maxRows: 3, maxDelayMs: 20 } });
     const delivered = deliver(to, names(7));
     await clock.advance(0);
     expect(service.requests.map(({ rows }) => rows)).toEqual([names(3), ["r3", "r4", "r5"]]);
-    expect(service.requests[1]).toMatchObject({ call: 0, writeStream: "", traceId: "", schema: "" });
+    expect(service.requests[1]).toMatchObject({ call: 0, schema: "row_a" });
     for (const request of service.requests) request.answer();
     await clock.advance(20);
-    expect(last().rows).toEqual(["r6"]);
+    expect(last()).toMatchObject({ call: 0, writeStream: "", traceId: "", schema: "", rows: ["r6"] });
     last().answer();
     await clock.advance(0);
     expect(fates(delivered)).toEqual(durable(7));
@@ -196,6 +196,21 @@ describe("the good path", () => {
     await clock.advance(20);
     expect(delivered.map(fates)).toEqual([durable(8), durable(4), durable(9)]);
     expect(service.rows).toEqual([...names(8), ...names(4, "s"), ...names(9, "t")]);
+  });
+
+  test("a server that refuses the first request forgets what it said: it is said again", async () => {
+    const to = await opened();
+    const delivered = deliver(to, ["a", "b"]);
+    await clock.advance(20);
+    last().answer({ error: { code: status.INVALID_ARGUMENT, message: "AppendRows request too large" } });
+    await clock.advance(0);
+    expect(service.requests.slice(1).map(({ schema, traceId }) => [schema, traceId])).toEqual([
+      ["row_a", service.requests[0]!.traceId],
+      ["row_a", service.requests[0]!.traceId],
+    ]);
+    for (const request of service.requests.slice(1)) request.answer();
+    await clock.advance(0);
+    expect(fates(delivered)).toEqual(durable(2));
   });
 
   test("buffers are used again after the answer", async () => {
@@ -652,6 +667,21 @@ describe("coming to rest", () => {
     expect(fates(delivered[2]!)).toEqual(Array.from({ length: 9 }, () => "abandoned"));
     await to.close();
     expect(clock.pending).toBe(0);
+  });
+
+  test("closed while a request waits for a look at the table, it sends nothing more and keeps no timer", async () => {
+    const to = await opened();
+    await clock.advance(10_000);
+    table = new TableUnavailable({ state: "UNAVAILABLE", reason: "down" });
+    const delivered = deliver(to, ["a", "field note"]);
+    await clock.advance(20);
+    last().answer({ error: { code: status.INVALID_ARGUMENT, message: "extra", storageError: 7 } });
+    await clock.advance(5000);
+    await to.close();
+    await clock.advance(600_000);
+    expect(fates(delivered)).toEqual(["abandoned", "abandoned"]);
+    expect(service.requests).toHaveLength(1);
+    expect([to.state, to.stateReason, clock.pending]).toEqual(["STOPPED", "", 0]);
   });
 
   test("aborting a delivery abandons its messages, and rows of it that were not sent never are", async () => {
