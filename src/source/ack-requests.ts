@@ -109,7 +109,7 @@ function subscriptionField(kind: RequestKind, subscription: string): Buffer {
 }
 
 /** Writes an unsigned 32-bit integer and returns the offset behind it. */
-export function writeVarint(buffer: Buffer, at: number, value: number): number {
+function writeVarint(buffer: Buffer, at: number, value: number): number {
   while (value > 127) {
     buffer[at++] = (value & 127) | 128;
     value >>>= 7;

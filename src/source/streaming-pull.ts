@@ -11,6 +11,7 @@ import type { Fates, MessageBatch, PipelineState } from "../message.ts";
 import { FlowControl } from "./flow-control.ts";
 import { LeaseManager, type LeaseOptions } from "./lease-manager.ts";
 import type { PullFailure } from "./pull-failure.ts";
+import { PullHealth } from "./pull-health.ts";
 import type { PullObserver } from "./pull-observer.ts";
 import { PullStream } from "./pull-stream.ts";
 import { PulledBatch } from "./pulled-batch.ts";
@@ -40,9 +41,6 @@ export interface StreamingPullOptions {
 /** What a stream may have on its way to us: enough for 40 MB/s over 100 ms. */
 const flowControlWindow = 4 * 1024 * 1024;
 
-/** So many failures in a row are told; fewer are the ordinary end of a stream. */
-const toldFailures = 3;
-
 /** How long `close` waits for the service. */
 const closeTimeoutMs = 5000;
 
@@ -57,8 +55,7 @@ export class StreamingPull implements Source {
   readonly #flow: FlowControl;
   readonly #streams: readonly PullStream[];
   readonly #running: Promise<void>[] = [];
-  /** Streams that the service has accepted. */
-  readonly #answering = new Set<number>();
+  readonly #health: PullHealth;
   readonly #arrived: PulledBatch[] = [];
   /** What has been handed to the service and not been taken yet. */
   readonly #underWay = new Set<Promise<unknown>>();
@@ -68,8 +65,6 @@ export class StreamingPull implements Source {
   #stopping = false;
   /** Resolves when the streams have ended, and what came too late is about to be given back. */
   #pulled: Promise<void> = Promise.resolve();
-  #state: PipelineState = "STARTING";
-  #stateReason = "";
 
   constructor(options: StreamingPullOptions) {
     const { subscription, endpoint, credentials, clock, log, observer, random = Math.random } = options;
@@ -78,13 +73,13 @@ export class StreamingPull implements Source {
     this.#requestClient = openClient(endpoint, credentials);
     this.#requests = new SubscriberRequests({ subscription, client: this.#requestClient, clock, log, observer });
     this.#flow = new FlowControl(options.pull);
+    this.#health = new PullHealth(subscription, log);
     this.#logLimit = new RateLimit(clock, logIntervalMs);
     this.#leases = new LeaseManager(
       options.leases,
       clock,
       {
-        extend: (batch, seconds, givenBack) =>
-          this.#requests.extend(batch, batch.length, allBut(batch.length, givenBack), seconds),
+        extend: (batch, seconds, givenBack) => this.#requests.extend(batch, seconds, givenBack),
         release: (batch) => this.#release(batch),
         limitReached: (batch) => this.#leaseEnded(batch, "limit", "maxAckExtensionPeriod"),
       },
@@ -95,11 +90,11 @@ export class StreamingPull implements Source {
   }
 
   get state(): PipelineState {
-    return this.#state;
+    return this.#health.state;
   }
 
   get stateReason(): string {
-    return this.#stateReason;
+    return this.#health.reason;
   }
 
   /**
@@ -141,13 +136,8 @@ export class StreamingPull implements Source {
     if (!(batch instanceof PulledBatch)) throw new TypeError("The batch does not come from this source.");
     const settlement = this.#leases.settle(batch, fates.nacks);
     if (!settlement) return;
-    const { length } = batch;
-    this.#options.observer.timeToAck(settlement.heldMs / 1000, length);
-    const acked = this.#requests.ack(batch, length, allBut(length, fates.nacks), settlement.lastDeadlineAt);
-    const givenBack = [...byPause(fates.nacks)].map(([afterMs, indices]) =>
-      this.#requests.giveBack(batch, length, indices, afterMs, settlement.deadlineAt),
-    );
-    await this.#track(Promise.all([acked, ...givenBack]));
+    this.#options.observer.timeToAck(settlement.heldMs / 1000, batch.length);
+    await this.#track(this.#requests.settle(batch, fates.nacks, settlement));
     this.#forget(batch);
   }
 
@@ -160,7 +150,7 @@ export class StreamingPull implements Source {
     this.#leases.close();
     this.#streamClient.close();
     this.#requestClient.close();
-    this.#setState("STOPPED", "");
+    this.#health.leave("STOPPED");
   }
 
   /** Resolves when the service has all that is to be told it. */
@@ -195,17 +185,13 @@ export class StreamingPull implements Source {
   }
 
   #streamAnswers(index: number): void {
-    if (this.#stopping || this.#answering.has(index)) return;
-    this.#answering.add(index);
-    this.#options.observer.streamOpened();
-    this.#setState("ACTIVE", "");
+    if (this.#health.streamAnswers(index)) this.#options.observer.streamOpened();
     this.#wakeOpener();
   }
 
   #streamEnded(index: number, code: grpc.status, failure: PullFailure, failures: number): void {
-    if (this.#answering.delete(index)) this.#options.observer.streamClosed(statusName(code));
-    if (this.#answering.size > 0 || this.#stopping) return;
-    if (failure.setup || failures >= toldFailures) this.#setState(failure.state, failure.reason);
+    const answered = this.#health.streamEnded(index, failure, failures);
+    if (answered) this.#options.observer.streamClosed(statusName(code));
   }
 
   #receive(bytes: Buffer, deadlineSeconds: number): void {
@@ -238,7 +224,7 @@ export class StreamingPull implements Source {
   #stopPulling(): void {
     if (this.#stopping) return;
     this.#stopping = true;
-    this.#setState("DRAINING", "");
+    this.#health.leave("DRAINING");
     for (const stream of this.#streams) stream.stop();
     this.#flow.lift();
     this.#wakeReader();
@@ -257,8 +243,8 @@ export class StreamingPull implements Source {
     const everything = new Map(Array.from({ length: batch.length }, (_, i) => [i, 0]));
     const settlement = this.#leases.settle(batch, everything);
     if (!settlement) return;
-    const taken = this.#requests.giveBack(batch, batch.length, undefined, 0, settlement.deadlineAt);
-    void this.#track(taken).then(() => this.#forget(batch));
+    const settled = this.#requests.settle(batch, everything, settlement);
+    void this.#track(settled).then(() => this.#forget(batch));
   }
 
   #forget(batch: PulledBatch): void {
@@ -275,7 +261,7 @@ export class StreamingPull implements Source {
   /** Held too long: somebody else may try. The batch stays here, and so counts, until it is settled. */
   #release(batch: PulledBatch): void {
     this.#leaseEnded(batch, "released", "releaseAfter");
-    void this.#track(this.#requests.giveBack(batch, batch.length, undefined, 0, this.#options.clock.monotonic()));
+    void this.#track(this.#requests.release(batch));
   }
 
   #leaseEnded(batch: PulledBatch, reason: "limit" | "released", option: string): void {
@@ -290,29 +276,9 @@ export class StreamingPull implements Source {
     this.#options.observer.outstanding(this.#flow.messages, this.#flow.bytes, this.#leases.size);
   }
 
-  #setState(state: PipelineState, reason: string): void {
-    if (state === this.#state && reason === this.#stateReason) return;
-    this.#state = state;
-    this.#stateReason = reason;
-    const { log, subscription } = this.#options;
-    if (reason === "") log.info({ subscription, state }, "the subscription changed its state");
-    else log.warn({ subscription, state, reason }, "the subscription changed its state");
-  }
-
   #warn(message: string, fields: object): void {
     const heldBack = this.#logLimit.admit();
     if (heldBack === undefined) return;
     this.#options.log.warn({ subscription: this.#options.subscription, ...fields, heldBack }, message);
   }
-}
-
-/** The indices that are not keys of `excluded`; undefined when that is all of them. */
-function allBut(length: number, excluded: ReadonlyMap<number, number> | undefined): readonly number[] | undefined {
-  if (!excluded || excluded.size === 0) return undefined;
-  return Array.from({ length }, (_, i) => i).filter((i) => !excluded.has(i));
-}
-
-/** Message indices by the pause after which they come again. */
-function byPause(nacks: ReadonlyMap<number, number>): Map<number, number[]> {
-  return Map.groupBy(nacks.keys(), (i) => nacks.get(i)!);
 }

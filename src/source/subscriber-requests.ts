@@ -6,6 +6,7 @@ import { RateLimit } from "../lib/rate-limit.ts";
 import { callUnary, detailsOf, routingHeader, statusName, statusOf } from "../lib/raw-call.ts";
 import { acknowledgePath, type AckIds, AckRequest, modifyAckDeadlinePath } from "./ack-requests.ts";
 import type { PullObserver } from "./pull-observer.ts";
+import type { Settlement } from "./lease-manager.ts";
 import { RequestLane, type Verdict } from "./request-lane.ts";
 
 export interface SubscriberRequestsOptions {
@@ -15,6 +16,9 @@ export interface SubscriberRequestsOptions {
   readonly log: Logger;
   readonly observer: PullObserver;
 }
+
+/** The messages of a response, with their ack ids. */
+type AckBatch = AckIds & { readonly length: number };
 
 type RequestKind = "ack" | "nack" | "extend";
 
@@ -51,26 +55,32 @@ export class SubscriberRequests {
     this.#acks = this.#lane("ack", () => AckRequest.acknowledge(options.subscription));
   }
 
-  /** Acks messages of a batch; tried until `giveUpAt` of the monotonic clock. True when the service has taken all. */
-  ack(source: AckIds, length: number, indices: readonly number[] | undefined, giveUpAt: number): Promise<boolean> {
-    return this.#acks.add(source, length, indices, giveUpAt);
+  /**
+   * Acks a batch, and gives some of its messages back: tried for as long as their leases can live.
+   *
+   * @param givenBack message index → pause in milliseconds before it is delivered again, rounded up to seconds (600 at most)
+   * @returns resolves when the service has taken it, or it was given up
+   */
+  async settle(batch: AckBatch, givenBack: ReadonlyMap<number, number>, settlement: Settlement): Promise<void> {
+    const { length } = batch;
+    const { deadlineAt, lastDeadlineAt } = settlement;
+    const parcels = [this.#acks.add(batch, length, allBut(length, givenBack), lastDeadlineAt)];
+    const bySeconds = Map.groupBy(givenBack.keys(), (i) => pauseSeconds(givenBack.get(i)!));
+    for (const [seconds, indices] of bySeconds) {
+      parcels.push(this.#deadlineLane("nack", seconds).add(batch, length, indices, deadlineAt));
+    }
+    await Promise.all(parcels);
   }
 
-  /** Gives messages back: they are delivered again after a pause, rounded up to seconds (600 at most). */
-  giveBack(
-    source: AckIds,
-    length: number,
-    indices: readonly number[] | undefined,
-    afterMs: number,
-    giveUpAt: number,
-  ): Promise<boolean> {
-    const seconds = Math.min(maxDeadlineSeconds, Math.max(0, Math.ceil(afterMs / 1000)));
-    return this.#deadlineLane("nack", seconds).add(source, length, indices, giveUpAt);
+  /** Gives a whole batch back at once; tried once. */
+  release(batch: AckBatch): Promise<boolean> {
+    return this.#deadlineLane("nack", 0).add(batch, batch.length, undefined, -Infinity);
   }
 
-  /** Sets the deadline of messages anew, once: who wants another try asks again. */
-  extend(source: AckIds, length: number, indices: readonly number[] | undefined, seconds: number): Promise<boolean> {
-    return this.#deadlineLane("extend", seconds).add(source, length, indices, -Infinity);
+  /** Sets the deadline of a batch's messages anew, but of the given-back ones; tried once: who wants another try asks again. */
+  extend(batch: AckBatch, seconds: number, givenBack: ReadonlyMap<number, number> | undefined): Promise<boolean> {
+    const indices = allBut(batch.length, givenBack);
+    return this.#deadlineLane("extend", seconds).add(batch, batch.length, indices, -Infinity);
   }
 
   /** Sends what is waiting without delay. */
@@ -144,4 +154,14 @@ export class SubscriberRequests {
     }
     return refusals.has(code) ? "refused" : "again";
   }
+}
+
+/** The indices that are not keys of `excluded`; undefined when that is all of them. */
+function allBut(length: number, excluded: ReadonlyMap<number, number> | undefined): readonly number[] | undefined {
+  if (!excluded || excluded.size === 0) return undefined;
+  return Array.from({ length }, (_, i) => i).filter((i) => !excluded.has(i));
+}
+
+function pauseSeconds(pauseMs: number): number {
+  return Math.min(maxDeadlineSeconds, Math.max(0, Math.ceil(pauseMs / 1000)));
 }

@@ -6,6 +6,7 @@ import { Fates, type MessageBatch } from "../../../src/message.ts";
 import type { PullObserver } from "../../../src/source/pull-observer.ts";
 import { StreamingPull, type StreamingPullOptions } from "../../../src/source/streaming-pull.ts";
 import { FakeSubscriber } from "../../support/fake-subscriber.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const subscription = "projects/acme/subscriptions/orders";
 
@@ -278,6 +279,50 @@ describe("acks that fail", () => {
     expect(server.current).toMatchObject({ acks: [], ackRequests: 1 });
     expect(counts.failures).toEqual(["ack 1"]);
     expect(counts.held).toEqual({ messages: 0, bytes: 0, leases: 0 });
+  });
+});
+
+describe("leases", () => {
+  const leases = {
+    minDurationPerAckExtensionMs: 10_000,
+    maxDurationPerAckExtensionMs: 600_000,
+    maxAckExtensionPeriodMs: Infinity,
+    releaseAfterMs: Infinity,
+  };
+
+  test("a batch that is held longer than releaseAfter is given back once; its ack is sent all the same", async () => {
+    const source = pull({ leases: { ...leases, releaseAfterMs: 50 } });
+    const batches = await opened(source);
+    server.current.streams[0]!.send(messages("a", "b"));
+    const batch = await next(batches);
+    await vi.waitFor(() => expect(server.current.deadlines).toEqual([{ ackIds: ["a", "b"], seconds: 0 }]));
+    expect(counts.ended).toEqual(["released 2"]);
+    expect(counts.held.messages).toBe(2);
+    await source.settle(batch, new Fates(2));
+    expect(server.current.acks).toEqual(["a", "b"]);
+    expect(server.current.deadlines).toHaveLength(1);
+  });
+
+  test("a batch that is held is extended, again after a failure; after closing no timer is left", async () => {
+    const clock = new VirtualClock();
+    const source = pull({ clock, random: () => 0.5 });
+    const abort = new AbortController();
+    const open = source.open(abort.signal);
+    await open;
+    const batches = source.batches(abort.signal)[Symbol.asyncIterator]();
+    server.current.streams[0]!.send(messages("a", "b"));
+    await next(batches);
+    server.current.deadlineFailures.push({ code: status.UNAVAILABLE, details: "" });
+    await clock.advance(5005);
+    await vi.waitFor(() => expect(counts.failures).toEqual(["extend 2"]));
+    expect(server.current.deadlines).toEqual([]);
+    // The next try comes a second and a half later.
+    await clock.advance(1505);
+    await vi.waitFor(() => expect(server.current.deadlines).toEqual([{ ackIds: ["a", "b"], seconds: 10 }]));
+    const closed = source.close();
+    await vi.waitFor(() => expect(server.current.deadlines.at(-1)).toEqual({ ackIds: ["a", "b"], seconds: 0 }));
+    await closed;
+    expect(clock.pending).toBe(0);
   });
 });
 
