@@ -12,6 +12,9 @@ const bytesOfInterest = Array.from(
   ),
 );
 
+const digitBytes = Array.from(Buffer.from("0123456789"));
+const letterBytes = Array.from(Buffer.from("aAeEfnstTzZ+"));
+
 const tokens = [
   "{",
   "}",
@@ -69,16 +72,28 @@ type Mutation = (choose: Choose, bytes: Buffer) => Buffer;
 const mutations: readonly Mutation[] = [
   flip,
   overwrite,
-  overwrite,
   cut,
   remove,
-  insert,
   insert,
   swap,
   repeat,
   nest,
   splice,
+  ...times(9, () => respell),
 ];
+
+/** A digit or letter becomes another one: mostly still JSON, with another value. */
+function respell(choose: Choose, bytes: Buffer): Buffer {
+  const changed = Buffer.from(bytes);
+  for (let tries = 0; tries < 10 && changed.length > 0; tries++) {
+    const at = choose(0, changed.length - 1);
+    const character = String.fromCharCode(changed[at]!);
+    if (!/[0-9A-Za-z]/.test(character)) continue;
+    changed[at] = pick(choose, /\d/.test(character) ? digitBytes : letterBytes);
+    break;
+  }
+  return changed;
+}
 
 /** One bit changes. */
 function flip(choose: Choose, bytes: Buffer): Buffer {

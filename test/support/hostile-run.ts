@@ -1,7 +1,7 @@
 /** One run of hostile payloads: tables from a seed, payloads in batches, each batch held against the slow path. */
 import type { TableSchema } from "../../src/schema/table-schema.ts";
 import { Agreement } from "./agreement.ts";
-import { choicesOf, times, type Choose } from "./random-choices.ts";
+import { chance, choicesOf, times, type Choose } from "./random-choices.ts";
 import { randomDocument } from "./random-document.ts";
 import { randomOptions, randomTable } from "./random-table.ts";
 
@@ -39,7 +39,7 @@ export function runHostile(seed: number, count: number, make: (choose: Choose, t
 }
 
 function targetOf(choose: Choose): Target & { readonly agreement: Agreement } {
-  const table = randomTable(choose);
+  const table = randomTable(choose, chance(choose, 30) ? 40 : 7);
   const options = randomOptions(choose, table);
   const documents = times(documentsPerTable, () => Buffer.from(randomDocument(choose, table, options)));
   return { documents, keys: namesOf(table.columns), agreement: new Agreement(table, options) };

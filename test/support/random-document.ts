@@ -6,6 +6,7 @@ import type { Choose } from "./random-choices.ts";
 import { blanks, objectText, quoted, randomArray, randomJson } from "./random-json.ts";
 import { randomScalar } from "./random-scalars.ts";
 import { readJson } from "./slow-json.ts";
+import { jsonCell } from "./slow-json-column.ts";
 import { scalarCell } from "./slow-values.ts";
 
 /** One document: `faultPercent` of the values are of a wrong kind, of the keys unknown or doubled; 0 means that it should fit. */
@@ -75,7 +76,10 @@ function probablyFitting(way: Way, column: Column, own: ColumnOptions): string {
 function fits(value: string, column: Column, way: Way, own: ColumnOptions): boolean {
   const node = readJson(value);
   try {
-    return node !== undefined && scalarCell(node, column, way.options, own) !== undefined;
+    if (!node) return false;
+    if (column.type === "JSON") jsonCell(node, "", way.options);
+    else scalarCell(node, column, way.options, own);
+    return true;
   } catch {
     return false;
   }

@@ -24,8 +24,8 @@ const metadataNames = ["subscription_name", "message_id", "publish_time", "attri
 
 const depthLimit = 3;
 
-export function randomTable(choose: Choose): TableSchema {
-  return parseTableSchema(randomFields(choose, choose(1, 7), 1));
+export function randomTable(choose: Choose, mostColumns = 7): TableSchema {
+  return parseTableSchema(randomFields(choose, choose(1, mostColumns), 1));
 }
 
 /** The JSON of `count` columns. */

@@ -1,5 +1,5 @@
 /** Reads rows as BigQuery would: by nothing but the descriptor that was sent along (protobufjs reflection). */
-import type protobuf from "protobufjs";
+import protobuf from "protobufjs";
 import { storageProtos } from "../../src/lib/protos.ts";
 import { messageType, readRow } from "./slow-row.ts";
 import type { FieldShape, Row } from "./slow-row.ts";
@@ -36,13 +36,28 @@ export class RowReader {
 
   /** Throws when the bytes are no row: a field that the descriptor lacks, one that comes twice, a required one missing. */
   read(bytes: Uint8Array): Row {
-    const row = readRow(this.#type, bytes);
-    checkRequired(row, this.shape);
-    // A field that is unknown or comes twice is lost here, a varint with too many bytes becomes shorter.
-    const again = this.#type.encode(this.#type.decode(bytes)).finish();
-    if (again.length !== bytes.length) throw new Error(`a row of ${bytes.length} bytes takes only ${again.length}`);
-    return row;
+    checkFields(bytes, this.shape);
+    return readRow(this.#type, bytes);
   }
+}
+
+/** Reflection forgives what a server may not: it steps over unknown fields, and takes the last of several values. */
+function checkFields(bytes: Uint8Array, shape: readonly FieldShape[]): void {
+  const reader = protobuf.Reader.create(bytes);
+  const seen = new Set<number>();
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    const field = shape.find(({ number }) => number === tag >>> 3);
+    if (!field) throw new Error(`the row has a field ${tag >>> 3} that the descriptor lacks`);
+    if (seen.has(field.number) && (field.rule !== "repeated" || field.packed)) {
+      throw new Error(`the field ${field.name} comes twice`);
+    }
+    seen.add(field.number);
+    if (field.type === "message") checkFields(reader.bytes(), field.fields);
+    else reader.skipType(tag & 7);
+  }
+  const missing = shape.find(({ number, rule }) => rule === "required" && !seen.has(number));
+  if (missing) throw new Error(`the required field ${missing.name} is missing`);
 }
 
 function shapeOf(message: MessageDescriptor): readonly FieldShape[] {
@@ -62,13 +77,4 @@ function shapeOf(message: MessageDescriptor): readonly FieldShape[] {
 function ruleOf(label: string): FieldShape["rule"] {
   if (label === "LABEL_REPEATED") return "repeated";
   return label === "LABEL_REQUIRED" ? "required" : "optional";
-}
-
-function checkRequired(row: Row, shape: readonly FieldShape[]): void {
-  for (const { number, name, rule, fields } of shape) {
-    const cell = row[`f${number}`];
-    if (rule === "required" && cell === undefined) throw new Error(`the required field ${name} is missing`);
-    if (fields.length === 0 || cell === undefined) continue;
-    for (const message of [cell].flat() as readonly Row[]) checkRequired(message, fields);
-  }
 }

@@ -73,7 +73,7 @@ class Wkt {
   #next = 0;
 
   constructor(text: string) {
-    const pattern = /\s*([(),]|[^\s(),]+)\s*/y;
+    const pattern = /[ \t\r\n]*([(),]|[^ \t\r\n(),]+)[ \t\r\n]*/y;
     const words: string[] = [];
     while (pattern.lastIndex < text.length) {
       const found = pattern.exec(text);

@@ -1,7 +1,7 @@
 /** JSON columns of the slow path: the source text, unless BigQuery would change it in silence. */
 import type { MappingOptions } from "../../src/mapping/mapping-plan.ts";
 import { Big } from "big.js";
-import { joinPaths, readJson } from "./slow-json.ts";
+import { joinPaths, memberPath, readJson } from "./slow-json.ts";
 import type { JsonNode } from "./slow-json.ts";
 import { Refused } from "./slow-refused.ts";
 
@@ -12,14 +12,18 @@ const smallestInteger = -(2n ** 63n);
 const largestInteger = 2n ** 64n - 1n;
 
 /** A JSON text is itself JSON text, everything else is passed on as it is written. */
-export function jsonColumnText(node: JsonNode, options: MappingOptions): string {
+export function jsonCell(node: JsonNode, path: string, options: MappingOptions): string {
   if (node.kind !== "text") {
-    checkKept(node, options);
+    checkKept(node, options, path);
     return node.source;
   }
   const inner = readJson(node.value);
-  if (!inner) throw new Refused("TYPE_MISMATCH");
-  checkKept(inner, options);
+  if (!inner) throw new Refused("TYPE_MISMATCH", path);
+  try {
+    checkKept(inner, options);
+  } catch (error) {
+    throw error instanceof Refused ? new Refused(error.code, joinPaths(path, error.path)) : error;
+  }
   return node.value;
 }
 
@@ -35,7 +39,7 @@ export function checkKept(node: JsonNode, options: MappingOptions, path = "", de
 function checkMembers(node: JsonNode & { kind: "object" }, options: MappingOptions, path: string, depth: number): void {
   const seen = new Set<string>();
   for (const { name, value } of node.members) {
-    const own = joinPaths(path, name);
+    const own = memberPath(path, name);
     if (seen.has(name)) throw new Refused("DUPLICATE_FIELD", own);
     seen.add(name);
     checkKept(value, options, own, depth);

@@ -71,14 +71,19 @@ export function checkKeys(node: JsonNode, path: string): void {
   if (node.kind !== "object") return;
   const seen = new Set<string>();
   for (const { name, value } of node.members) {
-    const own = joinPaths(path, name);
+    const own = memberPath(path, name);
     if (seen.has(name)) throw new Refused("DUPLICATE_FIELD", own);
     seen.add(name);
     checkKeys(value, own);
   }
 }
 
-/** `a` and `b` → `a.b`; `a` and `[0]` → `a[0]`; either may be empty. */
+/** The path of a member of the object at `parent`, which is empty at the top. */
+export function memberPath(parent: string, name: string): string {
+  return parent === "" ? name : `${parent}.${name}`;
+}
+
+/** A path within the value at `outer`: `a` and `b.c` → `a.b.c`; `a` and `[0]` → `a[0]`. */
 export function joinPaths(outer: string, inner: string): string {
   return outer === "" || inner === "" || inner.startsWith("[") ? outer + inner : `${outer}.${inner}`;
 }

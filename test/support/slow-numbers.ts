@@ -105,16 +105,14 @@ function mostIntegerDigits(column: Column): number {
   return column.precision === undefined ? 39 : column.precision - (column.scale ?? 0);
 }
 
-/** Both decimal types travel in at most so many bytes. */
-const maxEncodedBytes = 32;
-
 /** Text that is no number, read as the bytes of `BigDecimalByteStringEncoder`. */
 function decimalOfEncoded(text: string, column: Column, numericBytes: "refuse" | "base64" | "latin1"): Big {
   const bytes = numericBytes === "base64" ? base64(text) : numericBytes === "latin1" ? latin1(text) : undefined;
   if (!bytes || bytes.length === 0) throw new Refused("TYPE_MISMATCH");
-  if (bytes.length > maxEncodedBytes) throw new Refused("OUT_OF_RANGE");
   const unsigned = BigInt(`0x${Buffer.from(bytes.toReversed()).toString("hex")}`);
   const unscaled = BigInt.asIntN(bytes.length * 8, unsigned);
+  const [min, max] = wireRange(column);
+  if (unscaled < min || unscaled > max) throw new Refused("OUT_OF_RANGE");
   return new Big(unscaled.toString()).times(`1e-${wireScale(column)}`);
 }
 

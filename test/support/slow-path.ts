@@ -5,8 +5,8 @@
 import type { RefusalCode } from "../../src/errors.ts";
 import type { ColumnOptions, MappingOptions } from "../../src/mapping/mapping-plan.ts";
 import type { Column, TableSchema } from "../../src/schema/table-schema.ts";
-import { checkKept } from "./slow-json-column.ts";
-import { checkKeys, decodeUtf8, depthOf, joinPaths, maxPayloadDepth, readJson, readPayload } from "./slow-json.ts";
+import { checkKept, jsonCell } from "./slow-json-column.ts";
+import { checkKeys, decodeUtf8, depthOf, memberPath, maxPayloadDepth, readJson, readPayload } from "./slow-json.ts";
 import type { JsonNode, Member, ObjectNode } from "./slow-json.ts";
 import { Refused } from "./slow-refused.ts";
 import type { Cell, Row } from "./slow-row.ts";
@@ -58,7 +58,7 @@ function structRow(node: ObjectNode, record: Level, options: MappingOptions): Ro
   const row: Record<`f${number}`, Cell> = {};
   const seen = new Set<string>();
   for (const { name, value } of node.members) {
-    const path = joinPaths(record.path, name);
+    const path = memberPath(record.path, name);
     const index = columnIndex(record, name, options);
     const column = record.columns[index];
     if (!column && !options.dropUnknownFields) throw new Refused("UNKNOWN_FIELD", path);
@@ -69,7 +69,7 @@ function structRow(node: ObjectNode, record: Level, options: MappingOptions): Ro
       checkKeys(value, path);
       continue;
     }
-    const cell = columnCell(value, { column, path, columnPath: joinPaths(record.columnPath, column.name) }, options);
+    const cell = columnCell(value, { column, path, columnPath: memberPath(record.columnPath, column.name) }, options);
     if (cell !== undefined) row[`f${index + 1}`] = cell;
   }
   return row;
@@ -126,12 +126,13 @@ function cellAt(node: JsonNode, place: Place, options: MappingOptions): Cell {
     return structRow(node, { columns: column.fields, path, columnPath: place.columnPath }, options);
   }
   if (column.type === "RANGE") return rangeCell(node, place, options);
+  if (column.type === "JSON") return jsonCell(node, path, options);
   // An object that is taken as a whole is checked as strictly as one that is dropped.
   if (column.type === "GEOGRAPHY" && node.kind === "object") checkKeys(node, path);
   try {
     return scalarCell(node, column, options, optionsOf(place, options));
   } catch (error) {
-    throw error instanceof Refused ? new Refused(error.code, joinPaths(path, error.path)) : error;
+    throw error instanceof Refused ? new Refused(error.code, path) : error;
   }
 }
 
@@ -167,8 +168,8 @@ function checkRequired(node: ObjectNode, record: Level, options: MappingOptions)
 function placeOf(column: Column, member: Member | undefined, record: Level): Place {
   return {
     column,
-    path: joinPaths(record.path, member?.name ?? column.name),
-    columnPath: joinPaths(record.columnPath, column.name),
+    path: memberPath(record.path, member?.name ?? column.name),
+    columnPath: memberPath(record.columnPath, column.name),
   };
 }
 
@@ -204,15 +205,15 @@ function rawCell(column: Column, data: Uint8Array, options: MappingOptions): Cel
 function metadataRow(table: TableSchema, message: SlowMessage, options: MappingOptions): Row {
   const attributes = Object.fromEntries(message.attributes);
   if (message.orderingKey !== "") attributes["ordering_key"] = message.orderingKey;
-  const cells: Readonly<Record<string, Cell>> = {
-    subscription_name: options.subscription,
-    message_id: message.messageId,
-    publish_time: String(message.publishTimeMicros),
-    attributes: JSON.stringify(attributes),
-  };
+  const cells = new Map<string, Cell>([
+    ["subscription_name", options.subscription],
+    ["message_id", message.messageId],
+    ["publish_time", String(message.publishTimeMicros)],
+    ["attributes", JSON.stringify(attributes)],
+  ]);
   const row: Record<`f${number}`, Cell> = {};
   for (const [index, column] of table.columns.entries()) {
-    const cell = cells[column.name.toLowerCase()];
+    const cell = cells.get(column.name.toLowerCase());
     if (cell !== undefined) row[`f${index + 1}`] = cell;
   }
   return row;

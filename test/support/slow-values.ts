@@ -3,7 +3,6 @@ import type { ColumnOptions, MappingOptions } from "../../src/mapping/mapping-pl
 import type { Column, ColumnType } from "../../src/schema/table-schema.ts";
 import { checkGeographyText, checkGeoJson } from "./slow-geography.ts";
 import { intervalOfText } from "./slow-interval.ts";
-import { jsonColumnText } from "./slow-json-column.ts";
 import type { JsonNode } from "./slow-json.ts";
 import * as numbers from "./slow-numbers.ts";
 import { Refused } from "./slow-refused.ts";
@@ -63,9 +62,8 @@ const ofBoolean: Conversions = {
   STRING: (source, { column }) => limitedText(source, column),
 };
 
-/** A value for a scalar column of any mode but REPEATED; never null. */
+/** A value for one scalar that is not null; JSON columns are not among them. */
 export function scalarCell(node: JsonNode, column: Column, options: MappingOptions, own: ColumnOptions): Cell {
-  if (column.type === "JSON") return jsonColumnText(node, options);
   if (column.type === "GEOGRAPHY" && node.kind === "object") {
     checkGeoJson(node);
     return node.source;
