@@ -2,8 +2,8 @@
 import * as grpc from "@grpc/grpc-js";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Fault } from "../faults.ts";
-import { asRpcError, RpcError, statusName } from "../rpc-error.ts";
-import type { MethodHost } from "../unary-method.ts";
+import { asRpcError, RpcError } from "../rpc-error.ts";
+import { type MethodHost, scriptedError } from "../unary-method.ts";
 import { AnswerQueue } from "./answer-queue.ts";
 import { appendAnswer } from "./append-answer.ts";
 import { AppendConnection, type AppendLimits, type AppendOutcome } from "./append-connection.ts";
@@ -75,7 +75,8 @@ class AppendStream {
 
   /** Lets the request take effect, unless a fault forbids it, and says how it is answered. */
   #serve(bytes: Buffer, fault: Fault | undefined): () => boolean {
-    if (fault?.status) throw new RpcError(statusName(fault.status), fault.message ?? "Scripted fault of AppendRows");
+    const error = fault && scriptedError(fault);
+    if (error) throw error;
     this.#isEnding = fault?.disconnect !== undefined;
     if (fault?.disconnect === "before") return () => this.#disconnect();
     const request = parse(bytes);
@@ -137,7 +138,7 @@ function parse(bytes: Buffer): AppendRequest {
 function scripted(request: AppendRequest, error: NonNullable<Fault["error"]>): AppendOutcome {
   const stream = request.writeStream;
   const storageFault = error.storageError === undefined ? undefined : { code: error.storageError, entity: stream };
-  const refusal = new AppendRefusal(statusName(error.status), error.message, storageFault);
+  const refusal = new AppendRefusal(error.status, error.message, storageFault);
   return { stream, refusal, rowProblems: [], updatedColumns: undefined };
 }
 

@@ -13,7 +13,7 @@ import type { StoredTable } from "./stored-table.ts";
 import { parseTableName, type TableName } from "./table-name.ts";
 import { newTable, patchedTable } from "./table-resource.ts";
 import { tableRoutes } from "./table-routes.ts";
-import { addWriteService } from "./write-service.ts";
+import { addWriteService, writeMethods } from "./write-service.ts";
 
 export interface BigQueryEmulatorOptions {
   /** 0, the default, for any free port. */
@@ -56,7 +56,6 @@ export class BigQueryEmulator {
   constructor(options: BigQueryEmulatorOptions) {
     const { clock = systemClock, data, maxRequestBytes = defaultMaxRequestBytes } = options;
     this.#clock = clock;
-    this.faults = new Faults(options.faults);
     this.#closeData = data === undefined ? () => {} : keepCatalog(this.#catalog, data);
     this.#engine = new QueryEngine(this.#catalog);
     const routes = [
@@ -64,6 +63,7 @@ export class BigQueryEmulator {
       ...tableRoutes(this.#catalog, clock),
       ...queryRoutes(this.#engine, clock),
     ];
+    this.faults = new Faults(options.faults, [...writeMethods, ...routes.map(({ name }) => name)]);
     this.#rest = new RestServer(routes, this.faults, clock);
     addWriteService({ server: this.#storage, faults: this.faults, clock }, this.#catalog, { maxRequestBytes });
   }

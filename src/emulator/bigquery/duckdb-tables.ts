@@ -55,6 +55,15 @@ export class DuckDBTables {
     if (copy.rows < table.rowCount) await this.#append(copy);
   }
 
+  /** Drops the copies of tables that are no more. */
+  async keepOnly(isThere: (table: StoredTable) => boolean): Promise<void> {
+    for (const [key, { table }] of this.#copies) {
+      if (isThere(table)) continue;
+      await this.#connection.run(`DROP TABLE ${pathOf(table)}`);
+      this.#copies.delete(key);
+    }
+  }
+
   /** Where names without project or dataset are looked up from now on. */
   async use({ project, dataset }: { readonly project: string; readonly dataset: string }): Promise<void> {
     await this.#createSchema(project, dataset);
@@ -81,12 +90,12 @@ export class DuckDBTables {
     this.#instance.closeSync();
   }
 
-  async #create({ name, state }: StoredTable): Promise<void> {
+  async #create(table: StoredTable): Promise<void> {
+    const { name, state } = table;
     const columns = state.columns.map((column) => `${quoteName(column.name)} ${duckdbType(column)}`);
     if (columns.length === 0) throw invalid(`Table ${textOfTable(name)} does not have a schema`, "invalidQuery");
     await this.#createSchema(name.project, name.dataset);
-    const path = [name.project, name.dataset, name.table].map(quoteName).join(".");
-    await this.#connection.run(`CREATE OR REPLACE TABLE ${path} (${columns.join(", ")})`);
+    await this.#connection.run(`CREATE OR REPLACE TABLE ${pathOf(table)} (${columns.join(", ")})`);
   }
 
   async #createSchema(project: string, dataset: string): Promise<void> {
@@ -117,4 +126,8 @@ export class DuckDBTables {
     appender.closeSync();
     copy.rows = to;
   }
+}
+
+function pathOf({ name }: StoredTable): string {
+  return [name.project, name.dataset, name.table].map(quoteName).join(".");
 }

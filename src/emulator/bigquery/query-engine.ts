@@ -19,7 +19,7 @@ export interface Query {
 
 export class QueryEngine {
   readonly #catalog: Catalog;
-  #tables: Promise<DuckDBTables> | undefined;
+  #tables: DuckDBTables | undefined;
   /** Queries run one after another: each may load tables. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -36,14 +36,14 @@ export class QueryEngine {
 
   async close(): Promise<void> {
     await this.#last;
-    if (this.#tables) (await this.#tables).close();
+    this.#tables?.close();
   }
 
   async #run(query: Query): Promise<QueryResult> {
-    this.#tables ??= loadDuckDB().then((duckdb) => DuckDBTables.open(duckdb));
-    const tables = await this.#tables;
+    const tables = (this.#tables ??= await DuckDBTables.open(await loadDuckDB()));
     const { sql, withNulls } = withParameters(translateSql(query.sql), query.parameters);
     try {
+      await tables.keepOnly((table) => this.#catalog.findTable(table.name) === table);
       for (const table of this.#tablesOf(tables.namesIn(withNulls), query)) await tables.load(table);
       await tables.use(query.defaultDataset ?? { project: query.project ?? "memory", dataset: "main" });
       const reader = await tables.read(sql, bindings(query.parameters));
@@ -55,7 +55,7 @@ export class QueryEngine {
 
   /** Tables of the catalog that a query names. A bare name may also be one that the query itself defines. */
   #tablesOf(names: readonly string[], query: Query): readonly StoredTable[] {
-    return names.flatMap((name) => {
+    const tables = names.flatMap((name) => {
       const parts = splitName(name);
       const [table = "", dataset = query.defaultDataset?.dataset, project = this.#projectOf(query)] =
         parts.toReversed();
@@ -65,10 +65,26 @@ export class QueryEngine {
       if (parts.length === 1) return [];
       throw notFound(`Table ${textOfTable({ project, dataset, table })} was not found in location US`);
     });
+    refuseNearNames(tables);
+    return tables;
   }
 
   #projectOf({ defaultDataset, project }: Query): string {
     return defaultDataset?.project ?? project ?? "";
+  }
+}
+
+/** DuckDB compares names without case, BigQuery's tables with it. @throws ApiError 400 */
+function refuseNearNames(tables: readonly StoredTable[]): void {
+  const byName = new Map<string, StoredTable>();
+  for (const table of tables) {
+    const name = textOfTable(table.name).toLowerCase();
+    const other = byName.get(name) ?? table;
+    if (other !== table) {
+      const words = `Tables ${textOfTable(other.name)} and ${textOfTable(table.name)} differ by case alone`;
+      throw invalid(`${words}: the embedded BigQuery cannot have both in one query`, "invalidQuery");
+    }
+    byName.set(name, table);
   }
 }
 

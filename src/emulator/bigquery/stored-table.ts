@@ -34,6 +34,7 @@ export class StoredTable {
   #writers: BoundWriters;
   #version = 1;
   #rowCount = 0;
+  #byteCount = 0;
   readonly #batches: RowBatch[] = [];
 
   constructor(name: TableName, state: TableState) {
@@ -60,8 +61,9 @@ export class StoredTable {
     return this.#rowCount;
   }
 
+  /** Of the rows as they were sent. */
   get byteCount(): number {
-    return this.#batches.reduce((sum, batch) => sum + batch.protoRows.length, 0);
+    return this.#byteCount;
   }
 
   change(state: TableState): void {
@@ -76,6 +78,7 @@ export class StoredTable {
   append(batch: RowBatch): void {
     this.#batches.push(batch);
     this.#rowCount += batch.count;
+    this.#byteCount += batch.protoRows.length;
   }
 
   /** Rows in the order in which they were appended, in cells of the columns as they are now. */

@@ -16,8 +16,12 @@ interface GetWriteStreamRequest {
   readonly view: string;
 }
 
+const definition = serviceDefinition(storageProtos(), "google.cloud.bigquery.storage.v1.BigQueryWrite");
+
+/** Names of the service's methods, by which faults go. */
+export const writeMethods: readonly string[] = Object.keys(definition);
+
 export function addWriteService(host: MethodHost, catalog: Catalog, limits: AppendLimits): void {
-  const definition = serviceDefinition(storageProtos(), "google.cloud.bigquery.storage.v1.BigQueryWrite");
   const later = (method: string): grpc.UntypedHandleCall =>
     unaryMethod(host, method, () => {
       throw new RpcError("UNIMPLEMENTED", `The embedded BigQuery has default streams only, and no ${method}`);

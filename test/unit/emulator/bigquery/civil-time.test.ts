@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { InvalidValue } from "../../../../src/emulator/bigquery/cell.ts";
 import {
   checkedDay,
   checkedTimestamp,
@@ -36,7 +37,7 @@ describe("packed forms", () => {
     ["a bit above the hour", 1n << 37n],
     ["a negative number", -1n],
   ])("TIME refuses %s", (_, packed) => {
-    expect(() => unpackTime(packed)).toThrow();
+    expect(() => unpackTime(packed)).toThrow(InvalidValue);
   });
 
   test.each([
@@ -48,7 +49,7 @@ describe("packed forms", () => {
     ["year 10000", (10_000n << 46n) | (1n << 42n) | (1n << 37n)],
     ["a bit above the year", 1n << 60n],
   ])("DATETIME refuses %s", (_, packed) => {
-    expect(() => unpackDatetime(packed)).toThrow();
+    expect(() => unpackDatetime(packed)).toThrow(InvalidValue);
   });
 });
 
@@ -78,12 +79,12 @@ describe("literals", () => {
   test.each(["2024-02-30", "2023-02-29", "0000-01-01", "2024-13-01", "24-01-01", "2024/01/01", ""])(
     "%j is no date",
     (text) => {
-      expect(() => parseDate(text)).toThrow();
+      expect(() => parseDate(text)).toThrow(InvalidValue);
     },
   );
 
   test.each(["24:00:00", "00:60:00", "00:00:60", "00:00", "00:00:00.1234567", ""])("%j is no time", (text) => {
-    expect(() => parseTime(text)).toThrow();
+    expect(() => parseTime(text)).toThrow(InvalidValue);
   });
 
   test.each([
@@ -101,7 +102,7 @@ describe("literals", () => {
   test("a TIMESTAMP has six digits, TIMESTAMP(12) twelve", () => {
     expect(parseTimestamp("2024-01-01T00:00:00.123456Z")).toBe(1704067200123456n);
     expect(() => parseTimestamp("2024-01-01T00:00:00.1234567Z")).toThrow("six fraction digits");
-    expect(() => parseTimestampPicos("2024-01-01T00:00:00.1234567890123Z")).toThrow();
+    expect(() => parseTimestampPicos("2024-01-01T00:00:00.1234567890123Z")).toThrow(InvalidValue);
     expect(() => parseTimestampPicos("2024-01-01T00:00:00+15:00")).toThrow("offset");
   });
 });

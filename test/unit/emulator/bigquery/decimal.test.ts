@@ -34,7 +34,8 @@ describe("the byte form", () => {
   });
 
   test("NUMERIC ends at 38 nines, BIGNUMERIC at 256 bits", () => {
-    const littleEndian = (value: bigint): Buffer => bytes(value.toString(16).padStart(32, "0")).reverse();
+    const littleEndian = (value: bigint): Buffer =>
+      Buffer.from(bytes(value.toString(16).padStart(32, "0")).toReversed());
     expect(decimalFromBytes(littleEndian(10n ** 38n - 1n), numeric)).toBe(10n ** 38n - 1n);
     expect(() => decimalFromBytes(littleEndian(10n ** 38n), numeric)).toThrow("out of range of NUMERIC");
     const largest = bytes(`${"ff".repeat(31)}7f`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Cell } from "../../../../src/emulator/bigquery/cell.ts";
+import { type Cell, InvalidValue } from "../../../../src/emulator/bigquery/cell.ts";
 import type { ColumnType } from "../../../../src/emulator/bigquery/column.ts";
 import { parseDefault } from "../../../../src/emulator/bigquery/default-value.ts";
 
@@ -77,5 +77,5 @@ test.each<[string, ColumnType, object?, boolean?]>([
   ["NULL", "INT64", {}, true],
   ["STRUCT(1)", "STRUCT"],
 ])("%s does not suit %s", (expression, type, more, isRepeated) => {
-  expect(() => value(expression, type, more, isRepeated)).toThrow();
+  expect(() => value(expression, type, more, isRepeated)).toThrow(InvalidValue);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { InvalidValue } from "../../../../src/emulator/bigquery/cell.ts";
 import { parseInterval, textOfInterval } from "../../../../src/emulator/bigquery/interval.ts";
 
 test.each([
@@ -19,6 +20,6 @@ test("parts are carried within months and within the time, never between them", 
 test.each(["10001-0 0 0:0:0", "0-0 3660001 0:0:0", "0-0 0 87840000:0:1", "1-2", "P1Y", "1-2 3 4:5:6.1234567", ""])(
   "%j is refused",
   (text) => {
-    expect(() => parseInterval(text)).toThrow();
+    expect(() => parseInterval(text)).toThrow(InvalidValue);
   },
 );

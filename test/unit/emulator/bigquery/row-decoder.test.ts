@@ -102,6 +102,17 @@ interface Vector {
   readonly msg?: string;
 }
 
+const anything: unknown = expect.anything();
+
+/** What the vector says of the stored value, where it says it in a form that needs no conversion of ours. */
+function expected({ type, mode, wire }: Pick<Required<Vector>, "type" | "mode" | "wire">): unknown {
+  const { omitted, value } = wire;
+  if (omitted) return mode === "REPEATED" ? [] : null;
+  if (type === "BYTES" && value !== undefined) return Buffer.from(value, "hex").toString("base64");
+  const isText = type === "INT64" || type === "STRING" || type === "JSON" || type === "GEOGRAPHY";
+  return isText && value !== undefined ? value : anything;
+}
+
 const file = new URL("../../../fixtures/bigquery-values.json", import.meta.url);
 const { vectors } = JSON.parse(readFileSync(file, "utf8")) as { vectors: readonly Vector[] };
 const scalars = vectors.filter(({ ok, wire, type }) => ok && wire && wire.protoType !== "message" && type !== "RECORD");
@@ -117,12 +128,6 @@ describe("the conversion vectors, read from their bytes", () => {
     const row = bytes(msg!);
     const binding = bindColumns(parseWriterDescriptor(raw), table, "stream");
     expect(new RowValidator(binding, () => false).problemOf(row, 0, row.length)).toBeUndefined();
-    const { c } = decode(table, raw, row);
-    if (wire!.omitted) expect(c).toEqual(mode === "REPEATED" ? [] : null);
-    else if (type === "INT64" && wire!.value !== undefined) expect(c).toBe(wire!.value);
-    else if (type === "BYTES" && wire!.value !== undefined)
-      expect(c).toBe(Buffer.from(wire!.value, "hex").toString("base64"));
-    else if (type === "STRING" && wire!.value !== undefined) expect(c).toBe(wire!.value);
-    else expect(c).not.toBeNull();
+    expect(decode(table, raw, row)).toEqual({ c: expected({ type, mode, wire: wire! }) });
   });
 });

@@ -47,3 +47,10 @@ export function protoData(rows: readonly Uint8Array[], writerSchema?: Buffer): o
     ...(writerSchema ? { writerSchema: { protoDescriptor: descriptorType.decode(writerSchema) } } : {}),
   };
 }
+
+/** A serialized message whose field 1 is this int64. */
+export function int64Row(value: bigint): Buffer {
+  const bits = BigInt.asUintN(64, value);
+  const long = new protobuf.util.Long(Number(bits & 0xffffffffn) | 0, Number(bits >> 32n) | 0, false);
+  return Buffer.from(protobuf.Writer.create().uint32(0x08).int64(long).finish());
+}
