@@ -25,7 +25,7 @@ export class TimeParts {
   microsecond = 0;
   /** The six fraction digits behind these. */
   picosecond = 0;
-  /** How many fraction digits are written, zeros at the end not counted. */
+  /** How many fraction digits are written; behind the sixth, zeros at the end are not counted. */
   fractionDigits = 0;
   /** Where in the text the fraction digits stand. */
   fractionStart = 0;
@@ -110,12 +110,12 @@ export function daysOf(year: number, month: number, day: number): number {
 
 /** Days of a 400-year cycle before one of its years. */
 function daysBeforeYear(yearOfCycle: number): number {
-  return yearOfCycle * 365 + Math.floor(yearOfCycle / 4) - Math.floor(yearOfCycle / 100);
+  return yearOfCycle * 365 + (yearOfCycle >> 2) - ((yearOfCycle / 100) | 0);
 }
 
 /** Days of a year that begins in March before one of its months. */
 function daysBeforeMonth(monthFromMarch: number): number {
-  return Math.floor((153 * monthFromMarch + 2) / 5);
+  return ((153 * monthFromMarch + 2) / 5) | 0;
 }
 
 function isDayOf(year: number, month: number, day: number): boolean {

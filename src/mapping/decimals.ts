@@ -67,15 +67,16 @@ function writeScanned(bytes: Buffer, target: DecimalTarget, rounds: boolean, out
   const shift = scan.exponent + target.scale;
   if (shift < 0 && !rounds) return target.precisionLoss;
   if (scan.integerDigits > maxIntegerDigits) return outOfRange(target);
+  const unit = target.wireScale - target.scale;
   if (shift < 0) {
     const kept = scan.digits + shift;
     magnitude.readDigits(bytes, scan.first, kept);
     if (kept >= 0 && scan.digitAt(bytes, kept) >= 5) magnitude.increment();
+    magnitude.timesPowerOfTen(unit);
   } else {
     magnitude.readDigits(bytes, scan.first, scan.digits);
-    magnitude.timesPowerOfTen(shift);
+    magnitude.timesPowerOfTen(shift + unit);
   }
-  magnitude.timesPowerOfTen(target.wireScale - target.scale);
   if (magnitude.exceeds(scan.negative ? target.maxNegative : target.maxPositive)) return outOfRange(target);
   magnitude.writeTwosComplement(out, scan.negative);
   return undefined;

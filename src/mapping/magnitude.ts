@@ -6,7 +6,10 @@ const limbCount = 8;
 
 /** A factor up to this keeps the product of a limb, and what is carried, an exact double. */
 const maxFactorDigits = 6;
-const powersOfTen = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
+
+/** So many digits are always a safe integer. */
+const maxSafeDigits = 15;
+const powersOfTen = Array.from({ length: maxSafeDigits + 1 }, (_, exponent) => 10 ** exponent);
 
 /** An unsigned integer as limbs of 32 bits, the lowest first. */
 export type Limbs = Uint32Array<ArrayBuffer>;
@@ -25,16 +28,21 @@ export class Magnitude {
   /** Takes the value of the first `count` digits from offset `first` on; a decimal point between them is passed over. */
   readDigits(bytes: Buffer, first: number, count: number): void {
     let at = first;
-    let left = count;
     let head = 0;
-    for (const headEnd = Math.max(count - 15, 0); left > headEnd; at++) {
+    for (let left = Math.min(count, maxSafeDigits); left > 0; at++) {
       const digit = bytes[at]! - 0x30;
       if (digit < 0) continue;
       head = head * 10 + digit;
       left--;
     }
     this.#setSafe(head);
-    while (left > 0) {
+    if (count > maxSafeDigits) this.#appendDigits(bytes, at, count - maxSafeDigits);
+  }
+
+  /** Puts further digits behind those that were read. */
+  #appendDigits(bytes: Buffer, first: number, count: number): void {
+    let at = first;
+    for (let left = count; left > 0; left -= maxFactorDigits) {
       const width = Math.min(left, maxFactorDigits);
       let chunk = 0;
       for (let taken = 0; taken < width; at++) {
@@ -44,7 +52,6 @@ export class Magnitude {
         taken++;
       }
       this.#multiplyAdd(powersOfTen[width]!, chunk);
-      left -= width;
     }
   }
 
@@ -56,6 +63,14 @@ export class Magnitude {
   }
 
   timesPowerOfTen(exponent: number): void {
+    if (this.#length <= 2 && exponent > 0 && exponent <= maxSafeDigits) {
+      // What is exact in a double takes one multiplication.
+      const product = this.toNumber() * powersOfTen[exponent]!;
+      if (product <= Number.MAX_SAFE_INTEGER) {
+        this.#setSafe(product);
+        return;
+      }
+    }
     for (; exponent > maxFactorDigits; exponent -= maxFactorDigits) this.#multiplyAdd(1_000_000, 0);
     if (exponent > 0) this.#multiplyAdd(powersOfTen[exponent]!, 0);
   }

@@ -50,53 +50,68 @@ function scanDate(bytes: Buffer, start: number, end: number, parts: TimeParts): 
   if (end - start < 8) return -1;
   const year = fourDigits(bytes, start);
   if (year < 0 || bytes[start + 4] !== 0x2d) return -1;
-  let at = scanNumber(bytes, start + 5, end);
-  if (at < 0 || at >= end || bytes[at] !== 0x2d) return -1;
+  let at = start + 5;
+  const month = scanNumber(bytes, at, end);
+  at += digitsOf(month);
+  if (month < 0 || at >= end || bytes[at] !== 0x2d) return -1;
+  const day = scanNumber(bytes, ++at, end);
+  if (day < 0) return -1;
   parts.year = year;
-  parts.month = number;
-  at = scanNumber(bytes, at + 1, end);
-  if (at < 0) return -1;
-  parts.day = number;
-  return parts.isDate ? at : -1;
+  parts.month = valueOf(month);
+  parts.day = valueOf(day);
+  return parts.isDate ? at + digitsOf(day) : -1;
 }
 
 function scanTime(bytes: Buffer, start: number, end: number, parts: TimeParts): number {
-  let at = scanNumber(bytes, start, end);
-  if (at < 0 || at >= end || bytes[at] !== 0x3a || number > 23) return -1;
-  parts.hour = number;
-  at = scanNumber(bytes, at + 1, end);
-  if (at < 0 || at >= end || bytes[at] !== 0x3a || number > 59) return -1;
-  parts.minute = number;
-  at = scanNumber(bytes, at + 1, end);
-  if (at < 0 || number > 60) return -1;
-  parts.second = number;
+  let at = start;
+  const hour = scanNumber(bytes, at, end);
+  at += digitsOf(hour);
+  if (hour < 0 || at >= end || bytes[at] !== 0x3a) return -1;
+  const minute = scanNumber(bytes, ++at, end);
+  at += digitsOf(minute);
+  if (minute < 0 || at >= end || bytes[at] !== 0x3a) return -1;
+  const second = scanNumber(bytes, ++at, end);
+  if (second < 0) return -1;
+  at += digitsOf(second);
+  parts.hour = valueOf(hour);
+  parts.minute = valueOf(minute);
+  parts.second = valueOf(second);
+  if (parts.hour > 23 || parts.minute > 59 || parts.second > 60) return -1;
   if (at >= end || bytes[at] !== 0x2e) return at;
   // A leap second has no fraction that any second of ours could take.
   return parts.second === 60 ? -1 : scanFraction(bytes, at + 1, end, parts);
 }
 
+const powersOfTen = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
+
 /** Fraction digits of a second: at least one. */
 export function scanFraction(bytes: Buffer, start: number, end: number, parts: TimeParts): number {
   let at = start;
   let microsecond = 0;
+  const microsEnd = Math.min(end, start + 6);
+  for (; at < microsEnd && isDigit(bytes[at]!); at++) microsecond = microsecond * 10 + bytes[at]! - 0x30;
+  const digits = at - start;
+  if (digits === 0) return -1;
+  parts.microsecond = microsecond * powersOfTen[6 - digits]!;
+  parts.picosecond = 0;
+  parts.fractionDigits = digits;
+  if (digits === 6) at = scanPicoseconds(bytes, at, end, parts);
+  parts.fractionStart = start;
+  parts.fractionEnd = at;
+  return at;
+}
+
+/** The fraction digits behind the sixth, if there are any. */
+function scanPicoseconds(bytes: Buffer, start: number, end: number, parts: TimeParts): number {
+  let at = start;
   let picosecond = 0;
-  let fractionDigits = 0;
   for (; at < end && isDigit(bytes[at]!); at++) {
     const digit = bytes[at]! - 0x30;
     const index = at - start;
-    if (index < 6) microsecond = microsecond * 10 + digit;
-    else if (index < 12) picosecond = picosecond * 10 + digit;
-    if (digit !== 0) fractionDigits = index + 1;
+    if (index < 6) picosecond = picosecond * 10 + digit;
+    if (digit !== 0) parts.fractionDigits = index + 7;
   }
-  const digits = at - start;
-  if (digits === 0) return -1;
-  for (let i = digits; i < 6; i++) microsecond *= 10;
-  for (let i = Math.max(digits, 6); i < 12; i++) picosecond *= 10;
-  parts.fractionStart = start;
-  parts.fractionEnd = at;
-  parts.microsecond = microsecond;
-  parts.picosecond = picosecond;
-  parts.fractionDigits = fractionDigits;
+  parts.picosecond = picosecond * powersOfTen[6 - Math.min(at - start, 6)]!;
   return at;
 }
 
@@ -110,17 +125,17 @@ function scanZone(bytes: Buffer, start: number, end: number, parts: TimeParts): 
 
 /** `±H[H][:M[M]]`. */
 function scanOffset(bytes: Buffer, start: number, end: number, parts: TimeParts): number {
-  let at = scanNumber(bytes, start + 1, end);
-  if (at < 0) return -1;
-  const hours = number;
+  const hours = scanNumber(bytes, start + 1, end);
+  if (hours < 0) return -1;
+  let at = start + 1 + digitsOf(hours);
   let minutes = 0;
   if (at < end) {
     if (bytes[at] !== 0x3a) return -1;
-    at = scanNumber(bytes, at + 1, end);
-    if (at < 0) return -1;
-    minutes = number;
+    minutes = scanNumber(bytes, ++at, end);
+    if (minutes < 0) return -1;
+    at += digitsOf(minutes);
   }
-  return setOffset(bytes[start] === 0x2d, hours, minutes, parts) ? at : -1;
+  return setOffset(bytes[start] === 0x2d, valueOf(hours), valueOf(minutes), parts) ? at : -1;
 }
 
 /** Takes an offset from UTC; false when there is no such one. */
@@ -138,16 +153,23 @@ export function scanZoneName(bytes: Buffer, start: number, end: number, parts: T
   return end;
 }
 
-/** What `scanNumber` read. */
-let number = 0;
+/**
+ * Reads one or two digits, and tells how many it were: a number of two digits comes with 100 added, so that the result
+ * is one small integer. -1 when there is no digit. See `valueOf` and `digitsOf`.
+ */
+function scanNumber(bytes: Buffer, at: number, end: number): number {
+  if (at >= end || !isDigit(bytes[at]!)) return -1;
+  const first = bytes[at]! - 0x30;
+  if (at + 1 >= end || !isDigit(bytes[at + 1]!)) return first;
+  return 100 + first * 10 + bytes[at + 1]! - 0x30;
+}
 
-/** One or two digits. */
-function scanNumber(bytes: Buffer, start: number, end: number): number {
-  if (start >= end || !isDigit(bytes[start]!)) return -1;
-  number = bytes[start]! - 0x30;
-  if (start + 1 >= end || !isDigit(bytes[start + 1]!)) return start + 1;
-  number = number * 10 + bytes[start + 1]! - 0x30;
-  return start + 2;
+function valueOf(scanned: number): number {
+  return scanned >= 100 ? scanned - 100 : scanned;
+}
+
+function digitsOf(scanned: number): number {
+  return scanned >= 100 ? 2 : 1;
 }
 
 /** Four digits as a number; negative when they are no digits. */
