@@ -1,75 +1,88 @@
 /**
- * Puts the fields of a record into the order of their numbers when the payload had them in another. Protobuf does not ask for that, but the
- * same row should be the same bytes, however its message is spelled.
+ * The order of the fields of a record. Protobuf does not ask for one, but the same row should be the same bytes, however its message is
+ * spelled: when a payload had its members in another order than the table, what was written is sorted by field numbers.
  */
 import type { WireWriter } from "../write/wire-writer.ts";
 
 /** Up to so many fields are sorted by insertion. */
 const fewFields = 32;
-/** Index of a field in the payload, in the low bits of a sort key; BigQuery has at most 10,000 columns. */
+/** Index of a field as it was written, in the low bits of a sort key; BigQuery has at most 10,000 columns. */
 const indexBits = 14;
 const indexMask = (1 << indexBits) - 1;
 
-let scratch = Buffer.allocUnsafeSlow(4096);
-
 export class FieldOrder {
-  /** Per field in the order of the payload: its slot and index as one number, and where it begins in the row. */
+  /** Per field as it was written: its number and index as one number, and where it begins. */
   readonly #keys: Int32Array;
   readonly #starts: Int32Array;
-  #count = 0;
-  #inOrder = true;
-  #lastSlot = -1;
+  #scratch = Buffer.allocUnsafeSlow(1024);
 
-  /** @param slots how many different fields there are */
-  constructor(slots: number) {
-    this.#keys = new Int32Array(slots);
-    this.#starts = new Int32Array(slots + 1);
+  /** @param fields how many different fields a record has at most */
+  constructor(fields: number) {
+    this.#keys = new Int32Array(fields);
+    this.#starts = new Int32Array(fields + 1);
   }
 
-  /** A new object of the record. */
-  begin(): void {
-    this.#count = 0;
-    this.#inOrder = true;
-    this.#lastSlot = -1;
-  }
-
-  /** The field of this slot begins at `position` of the row. */
-  add(slot: number, position: number): void {
-    if (slot < this.#lastSlot) this.#inOrder = false;
-    this.#lastSlot = slot;
-    this.#starts[this.#count] = position;
-    this.#keys[this.#count] = (slot << indexBits) | this.#count;
-    this.#count++;
-  }
-
-  /** The object has ended: sorts what was written since its first field. */
-  restore(out: WireWriter): void {
-    if (!this.#inOrder) this.#sort(out);
-  }
-
-  #sort(out: WireWriter): void {
-    const starts = this.#starts;
-    const first = starts[0]!;
-    const length = out.position - first;
-    starts[this.#count] = out.position;
-    if (scratch.length < length) scratch = Buffer.allocUnsafeSlow(length * 2);
-    out.bytes.copy(scratch, 0, first, out.position);
-    let to = first;
-    for (const key of this.#sortedKeys()) {
+  /** Sorts the fields of the record that begins at `start` and ends at the writer's position. Those of one number stand together. */
+  restore(out: WireWriter, start: number): void {
+    const length = out.position - start;
+    const count = this.#findFields(out, start);
+    if (this.#scratch.length < length) this.#scratch = Buffer.allocUnsafeSlow(length * 2);
+    out.bytes.copy(this.#scratch, 0, start, out.position);
+    let to = start;
+    for (const key of sorted(this.#keys.subarray(0, count))) {
       const index = key & indexMask;
-      to += scratch.copy(out.bytes, to, starts[index]! - first, starts[index + 1]! - first);
+      to += this.#scratch.copy(out.bytes, to, this.#starts[index]! - start, this.#starts[index + 1]! - start);
     }
   }
 
-  #sortedKeys(): Int32Array {
-    const keys = this.#keys.subarray(0, this.#count);
-    if (keys.length > fewFields) return keys.sort();
-    for (let i = 1; i < keys.length; i++) {
-      const key = keys[i]!;
-      let j = i;
-      for (; j > 0 && keys[j - 1]! > key; j--) keys[j] = keys[j - 1]!;
-      keys[j] = key;
+  /** Returns how many fields of different numbers there are. */
+  #findFields(out: WireWriter, start: number): number {
+    let count = 0;
+    let last = 0;
+    let at = start;
+    while (at < out.position) {
+      const fieldAt = at;
+      const tag = varintAt(out.bytes, at);
+      const number = tag >>> 3;
+      at = skipValue(out.bytes, skipVarint(out.bytes, at), tag & 7);
+      if (number === last) continue;
+      this.#starts[count] = fieldAt;
+      this.#keys[count] = (number << indexBits) | count;
+      last = number;
+      count++;
     }
-    return keys;
+    this.#starts[count] = at;
+    return count;
   }
+}
+
+function sorted(keys: Int32Array): Int32Array {
+  if (keys.length > fewFields) return keys.sort();
+  for (let i = 1; i < keys.length; i++) {
+    const key = keys[i]!;
+    let j = i;
+    for (; j > 0 && keys[j - 1]! > key; j--) keys[j] = keys[j - 1]!;
+    keys[j] = key;
+  }
+  return keys;
+}
+
+/** A varint that has at most 32 bits: a tag or a length. */
+function varintAt(bytes: Buffer, at: number): number {
+  let value = 0;
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[at++]!;
+    value |= (byte & 127) << shift;
+    if (byte < 128) return value;
+  }
+}
+
+function skipVarint(bytes: Buffer, at: number): number {
+  while (bytes[at]! > 127) at++;
+  return at + 1;
+}
+
+function skipValue(bytes: Buffer, at: number, wireType: number): number {
+  if (wireType === 0) return skipVarint(bytes, at);
+  return wireType === 1 ? at + 8 : skipVarint(bytes, at) + varintAt(bytes, at);
 }

@@ -27,6 +27,7 @@ import { JsonCells } from "./json-cells.ts";
 import type { Key } from "./key-table.ts";
 import { isRangeInOrder } from "./range-order.ts";
 import type { ColumnStep, RecordStep } from "./record-step.ts";
+import { copyDouble, copyInteger } from "./number-copy.ts";
 import { copyText } from "./text-copy.ts";
 
 export interface JsonWalkOptions {
@@ -75,47 +76,61 @@ export class JsonWalk {
   /** The members of an object, from behind its opening brace. Returns the offset behind the closing one. */
   #object(record: RecordStep, at: number): number {
     const reader = this.#reader;
+    const { view, end } = reader;
+    const seenIn = record.seenIn;
     const visit = record.beginVisit();
+    const fieldsAt = this.#out.position;
+    let key = record.start;
+    let lastSlot = -1;
+    let inOrder = true;
     at = reader.skipBlanks(at);
-    if (reader.peek(at) === closeBrace) return this.#endObject(record, visit, at + 1);
-    let previous: Key | undefined;
-    for (;;) {
+    let next = reader.peek(at);
+    while (next !== closeBrace) {
       const keyAt = at;
-      let key = record.guessAt(reader, at, previous);
-      if (key === undefined) {
-        key = this.#unguessedKey(record, visit, at);
-        if (key !== undefined) record.expect(key, previous);
-        at = this.#valueAt;
+      const guess = key.next;
+      if (guess !== undefined && guess.isAt(view, at, end)) {
+        key = guess;
+        at = reader.skipBlanks(at + guess.length);
       } else {
-        at = reader.skipBlanks(at + key.pattern.length);
+        key = this.#unguessedKey(record, visit, key, at);
+        at = this.#valueAt;
       }
-      if (key !== undefined) {
-        if (!record.mark(key, visit)) this.#fail("DUPLICATE_FIELD", "the field comes twice in one object", keyAt);
-        previous = key;
-      }
-      const step = key?.step;
+      const slot = key.slot;
+      if (seenIn[slot] === visit) this.#fail("DUPLICATE_FIELD", "the field comes twice in one object", keyAt);
+      seenIn[slot] = visit;
+      const step = key.step;
       if (step === undefined) {
         at = this.#dropped.skip(at, record.depth);
       } else {
-        record.order.add(step.slot, this.#out.position);
+        if (slot < lastSlot) inOrder = false;
+        lastSlot = slot;
         at = this.#member(step, at);
       }
       at = reader.skipBlanks(at);
-      const next = reader.peek(at);
-      if (next === closeBrace) return this.#endObject(record, visit, at + 1);
-      if (next !== comma) reader.fail(at, "a comma or a closing brace");
-      at = reader.skipBlanks(at + 1);
+      next = reader.peek(at);
+      if (next === comma) at = reader.skipBlanks(at + 1);
+      else if (next !== closeBrace) reader.fail(at, "a comma or a closing brace");
     }
-  }
-
-  #endObject(record: RecordStep, visit: number, at: number): number {
-    record.order.restore(this.#out);
+    if (!inOrder) record.order.restore(this.#out, fieldsAt);
     if (!record.isComplete(visit)) this.#hasMissing = true;
-    return at;
+    return at + 1;
   }
 
-  /** A key that was not guessed. Sets `#valueAt`. Undefined when it has no column, and no slot by which it is remembered. */
-  #unguessedKey(record: RecordStep, visit: number, at: number): Key | undefined {
+  /** The key behind `previous`, which is not the one that followed it the last time. Sets `#valueAt`. */
+  #unguessedKey(record: RecordStep, visit: number, previous: Key, at: number): Key {
+    const reader = this.#reader;
+    // The guessed member may just be absent.
+    const afterGuess = previous.next?.next;
+    if (afterGuess?.isAt(reader.view, at, reader.end)) {
+      this.#valueAt = reader.skipBlanks(at + afterGuess.length);
+      return afterGuess;
+    }
+    const key = this.#lookUpKey(record, visit, previous, at);
+    if (key !== record.stray) previous.next = key;
+    return key;
+  }
+
+  #lookUpKey(record: RecordStep, visit: number, previous: Key, at: number): Key {
     const reader = this.#reader;
     if (reader.peek(at) !== quote) reader.fail(at, "a key in quotes");
     const close = reader.scanKey(at + 1);
@@ -123,11 +138,11 @@ export class JsonWalk {
     const start = reader.escaped ? 0 : at + 1;
     const end = start + reader.keyLength;
     const key = record.keys.find(reader.hash, bytes, start, end) ?? this.#newKey(record, bytes, start, end, at);
-    if (key === undefined && !this.#strays.add(record.strayObject(visit, this.#strays), at + 1, close)) {
+    if (key === undefined && !this.#strays.add(record.beginStray(visit, previous, this.#strays), at + 1, close)) {
       this.#fail("DUPLICATE_FIELD", "the field comes twice in one object", at);
     }
     this.#valueAt = reader.skipColon(close + 1);
-    return key;
+    return key ?? record.stray;
   }
 
   /** A spelling that is met for the first time, at `at` in the payload. */
@@ -200,6 +215,10 @@ export class JsonWalk {
       case "text":
         if (character === quote) return copyText(this.#reader, at + 1, this.#out);
         return this.#scalar(step, at, character);
+      case "integer":
+        return this.#integer(step, at, character);
+      case "double":
+        return this.#double(step, at, character);
       case "scalar":
         return this.#scalar(step, at, character);
       case "json":
@@ -210,6 +229,16 @@ export class JsonWalk {
     }
   }
 
+  #integer(step: ColumnStep, at: number, character: number): number {
+    const end = startsNumber(character) ? copyInteger(this.#reader, at, this.#out) : -1;
+    return end < 0 ? this.#scalar(step, at, character) : end;
+  }
+
+  #double(step: ColumnStep, at: number, character: number): number {
+    const end = startsNumber(character) ? copyDouble(this.#reader, at, this.#out) : -1;
+    return end < 0 ? this.#scalar(step, at, character) : end;
+  }
+
   #scalar(step: ColumnStep, at: number, character: number): number {
     const reader = this.#reader;
     let end: number;
@@ -218,7 +247,7 @@ export class JsonWalk {
       end = reader.scanText(at + 1);
       fault = reader.escaped ? this.#resolvedText(step, at + 1, end) : step.text(reader.bytes, at + 1, end, this.#out);
       end++;
-    } else if ((character - zero) >>> 0 < 10 || character === minus) {
+    } else if (startsNumber(character)) {
       end = reader.scanNumber(at);
       fault = step.number(reader.bytes, at, end, this.#out);
     } else if (character === letterT || character === letterF) {
@@ -260,6 +289,10 @@ export class JsonWalk {
   #fail(code: RefusalCode, message: string, at: number): never {
     throw new PayloadFault(code, message, at);
   }
+}
+
+function startsNumber(character: number): boolean {
+  return (character - zero) >>> 0 < 10 || character === minus;
 }
 
 /** The kind of the value at `at`, which is not null. */

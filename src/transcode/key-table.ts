@@ -5,7 +5,6 @@
  */
 import { foldName } from "../schema/column-rules.ts";
 import { hashOf } from "../read/key-hash.ts";
-import type { JsonReader } from "../read/json-reader.ts";
 import type { ColumnStep } from "./record-step.ts";
 
 /** Spellings that are learned per record, and the longest of them in bytes: hostile keys must not fill the memory. */
@@ -21,6 +20,8 @@ export class Key {
   readonly hash: number;
   /** The key in quotes and a colon behind it. */
   readonly pattern: Buffer;
+  /** Of the pattern, in bytes. */
+  readonly length: number;
   /** `pattern` in words of four bytes; the last overlaps the one before unless it fits. */
   readonly words: Int32Array;
   /** The key that followed this one the last time: the next guess. */
@@ -31,16 +32,16 @@ export class Key {
     this.slot = slot;
     this.hash = hashOf(name, 0, name.length);
     this.pattern = Buffer.concat([Buffer.from('"'), name, Buffer.from('":')]);
-    this.words = Int32Array.from({ length: Math.ceil(this.pattern.length / 4) }, (_, i) =>
-      this.pattern.readInt32LE(Math.min(i * 4, this.pattern.length - 4)),
+    this.length = this.pattern.length;
+    this.words = Int32Array.from({ length: Math.ceil(this.length / 4) }, (_, i) =>
+      this.pattern.readInt32LE(Math.min(i * 4, this.length - 4)),
     );
   }
 
-  /** The payload has this key at `at`, in quotes, without escapes, and the colon right behind it. */
-  isAt(reader: JsonReader, at: number): boolean {
-    const { view, end } = reader;
+  /** A payload that goes on to `end` has this key at `at`, in quotes, without escapes, and the colon right behind it. */
+  isAt(view: DataView, at: number, end: number): boolean {
     const words = this.words;
-    const last = at + this.pattern.length - 4;
+    const last = at + this.length - 4;
     if (last + 4 > end) return false;
     const full = words.length - 1;
     for (let i = 0; i < full; i++, at += 4) if (view.getInt32(at, true) !== words[i]) return false;
@@ -53,6 +54,8 @@ export class KeyTable {
   readonly #slots: (Key | undefined)[];
   readonly #mask: number;
   readonly #columnCount: number;
+  /** The key of the first column. */
+  readonly first: Key | undefined;
   #learned = 0;
   #unknown = 0;
 
@@ -62,13 +65,12 @@ export class KeyTable {
     const size = 2 ** Math.ceil(Math.log2((steps.length + maxLearned) * 2));
     this.#slots = Array.from({ length: size }, () => undefined);
     this.#mask = size - 1;
-    let previous: Key | undefined;
-    for (const step of steps) {
-      const key = new Key(Buffer.from(step.plan.column.name), step, step.slot);
+    const keys = steps.map((step) => new Key(Buffer.from(step.plan.column.name), step, step.slot));
+    for (const [index, key] of keys.entries()) {
+      key.next = keys[index + 1];
       this.#put(key);
-      if (previous) previous.next = key;
-      previous = key;
     }
+    this.first = keys[0];
   }
 
   /** How many different slots the keys of this table may have. */
@@ -83,11 +85,6 @@ export class KeyTable {
       if (key === undefined) return undefined;
       if (key.hash === hash && isNamed(key, bytes, start, end)) return key;
     }
-  }
-
-  /** The key of this spelling. */
-  named(name: Buffer): Key | undefined {
-    return this.find(hashOf(name, 0, name.length), name, 0, name.length);
   }
 
   /** The column that a key means which `find` does not know, in whatever case it is spelled. */

@@ -3,16 +3,15 @@ import type { Fault } from "../errors.ts";
 import { kindMismatch, type ColumnPlan } from "../mapping/mapping-plan.ts";
 import type { Convert, FieldKind } from "../schema/field.ts";
 import { protoTypeOf, wireTypes } from "../schema/wire-type.ts";
-import type { JsonReader } from "../read/json-reader.ts";
 import type { KeySet } from "../read/key-set.ts";
 import { FieldOrder } from "./field-order.ts";
-import { KeyTable, type Key } from "./key-table.ts";
+import { Key, KeyTable } from "./key-table.ts";
 
 /**
- * How the walk takes a value to the row. `text`: a JSON text is copied, other kinds are converted; `scalar`: every kind
- * is converted; `json`: the source text; `record` and `range`: member by member.
+ * How the walk takes a value to the row. `scalar`: by the conversion of its kind; `text`, `integer`, `double`: the same, but the most common
+ * kind has a short cut; `json`: the source text; `record` and `range`: member by member.
  */
-export type ValueForm = "text" | "scalar" | "json" | "record" | "range";
+export type ValueForm = "scalar" | "text" | "integer" | "double" | "json" | "record" | "range";
 
 /** What becomes of an explicit null: in a REPEATED column, of a null element. */
 export type NullForm = "leave out" | "missing" | "keep" | "refuse";
@@ -62,16 +61,20 @@ export class ColumnStep {
   }
 }
 
+/** Of keys that are never compared. */
+const noName = Buffer.from("-");
+
 export class RecordStep {
   readonly steps: readonly ColumnStep[];
   readonly required: readonly ColumnStep[];
   readonly keys: KeyTable;
-  /** The fields of the object that is being written. */
   readonly order: FieldOrder;
-  /** The key that an object began with the last time. */
-  #first: Key | undefined;
+  /** Stands in front of an object's first key: the one that is expected to be first follows it. */
+  readonly start: Key;
+  /** Stands for any key that has neither a column nor a slot of its own. */
+  readonly stray: Key;
   /** Per slot of a key the last visit in which it was seen. */
-  readonly #seenIn: Int32Array;
+  readonly seenIn: Int32Array;
   /** Levels of the payload down to the members. */
   readonly depth: number;
   #visit = 0;
@@ -84,55 +87,36 @@ export class RecordStep {
     this.required = this.steps.filter((step) => step.plan.required);
     this.keys = new KeyTable(this.steps);
     this.order = new FieldOrder(this.steps.length);
-    const firstColumn = plans[0]?.column.name;
-    this.#first = firstColumn === undefined ? undefined : this.keys.named(Buffer.from(firstColumn));
-    this.#seenIn = new Int32Array(this.keys.slotCount);
+    this.seenIn = new Int32Array(this.keys.slotCount + 1);
+    this.start = new Key(noName, undefined, this.keys.slotCount);
+    this.stray = new Key(noName, undefined, this.keys.slotCount);
+    this.start.next = this.keys.first;
     this.depth = depth;
   }
 
   /** A new object of this record begins. Returns the number by which its keys are marked as seen. */
   beginVisit(): number {
-    this.order.begin();
     if (this.#visit === 2 ** 31 - 1) {
-      this.#seenIn.fill(0);
+      this.seenIn.fill(0);
       this.#visit = this.#strayVisit = 0;
     }
     return ++this.#visit;
   }
 
-  /** The key at `at`, if it is one of those that are likely to follow `previous` (undefined: to be the first). */
-  guessAt(reader: JsonReader, at: number, previous: Key | undefined): Key | undefined {
-    const guess = previous === undefined ? this.#first : previous.next;
-    if (guess === undefined || guess.isAt(reader, at)) return guess;
-    const afterGuess = guess.next;
-    return afterGuess?.isAt(reader, at) ? afterGuess : undefined;
-  }
-
-  /** The next time `key` is guessed to follow `previous`. */
-  expect(key: Key, previous: Key | undefined): void {
-    if (previous === undefined) this.#first = key;
-    else previous.next = key;
-  }
-
-  /** Marks the column (or the spelling, where there is no column) as seen. Returns false when it was marked in this visit already. */
-  mark(key: Key, visit: number): boolean {
-    if (this.#seenIn[key.slot] === visit) return false;
-    this.#seenIn[key.slot] = visit;
-    return true;
-  }
-
   /** Every REQUIRED column was seen in this visit. */
   isComplete(visit: number): boolean {
-    for (const step of this.required) if (this.#seenIn[step.slot] !== visit) return false;
+    for (const step of this.required) if (this.seenIn[step.slot] !== visit) return false;
     return true;
   }
 
-  /** The number that the object being visited has in a set of keys. */
-  strayObject(visit: number, strays: KeySet): number {
+  /** Prepares `stray` for a key that follows `previous`. Returns the number that the object being visited has in a set of keys. */
+  beginStray(visit: number, previous: Key, strays: KeySet): number {
     if (this.#strayVisit !== visit) {
       this.#strayVisit = visit;
       this.#strayObject = strays.beginObject();
     }
+    this.seenIn[this.stray.slot] = 0;
+    if (previous !== this.stray) this.stray.next = previous.next;
     return this.#strayObject;
   }
 }
@@ -141,6 +125,8 @@ function formOf({ column }: ColumnPlan): ValueForm {
   if (column.type === "STRUCT") return "record";
   if (column.type === "RANGE") return "range";
   if (column.type === "JSON") return "json";
+  if (column.type === "INT64") return "integer";
+  if (column.type === "FLOAT64") return "double";
   return column.type === "STRING" && column.maxLength === undefined ? "text" : "scalar";
 }
 
