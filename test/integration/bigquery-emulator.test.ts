@@ -1,6 +1,9 @@
 /** Google's own clients against the embedded BigQuery. */
 import { BigQuery } from "@google-cloud/bigquery";
 import { adapt, managedwriter, protos } from "@google-cloud/bigquery-storage";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type BigQueryEmulator, startBigQueryEmulator } from "../../src/emulator/bigquery/bigquery-emulator.ts";
@@ -242,4 +245,35 @@ describe("@google-cloud/bigquery-storage", () => {
   ])("a query of %s is refused", async (_, sql, code, reason) => {
     await expect(client.query(sql)).rejects.toMatchObject({ code, errors: [{ reason }] });
   });
+});
+
+test("with a data file, tables and rows are there after a restart", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-bigquery-"));
+  const options = { data: join(folder, "data") };
+  const streamId = `projects/${projectId}/datasets/kept/tables/t/streams/_default`;
+  try {
+    const first = await startBigQueryEmulator(options);
+    first.createTable(`${projectId}.kept.t`, [{ name: "price", type: "NUMERIC" }]);
+    const writerClient = new managedwriter.WriterClient({
+      projectId,
+      apiEndpoint: first.host,
+      port: first.storagePort,
+      sslCreds: grpc.credentials.createInsecure(),
+    });
+    const { tableSchema } = await writerClient.getWriteStream({ streamId, view: WriteStreamView.FULL });
+    const protoDescriptor = adapt.convertStorageSchemaToProto2Descriptor(tableSchema!, "root");
+    const connection = await writerClient.createStreamConnection({ streamId });
+    const writer = new managedwriter.JSONWriter({ connection, protoDescriptor });
+    await writer.appendRows([{ price: "0.000000001" }]).getResult();
+    writer.close();
+    writerClient.close();
+    await first.close();
+
+    const second = await startBigQueryEmulator(options);
+    expect(second.rows(`${projectId}.kept.t`)).toEqual([{ price: "0.000000001" }]);
+    expect(await second.query(`SELECT SUM(price) AS s FROM \`${projectId}.kept.t\``)).toEqual([{ s: "0.000000001" }]);
+    await second.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -22,7 +22,7 @@ export function checkedTimestamp(micros: bigint): bigint {
 }
 
 /** Days since 1970-01-01 of a day that exists. @throws InvalidValue */
-export function dayOf(year: number, month: number, day: number): number {
+function dayOf(year: number, month: number, day: number): number {
   if (year < 1 || year > 9999) throw new InvalidValue("Year is out of range");
   // Date.UTC would read years below 100 as 19xx.
   const date = new Date(0);
@@ -32,7 +32,7 @@ export function dayOf(year: number, month: number, day: number): number {
 }
 
 /** Microseconds since midnight. @throws InvalidValue */
-export function timeOf(hour: number, minute: number, second: number, micros: number): number {
+function timeOf(hour: number, minute: number, second: number, micros: number): number {
   if (hour > 23 || minute > 59 || second > 59 || micros > 999_999) throw new InvalidValue("Time of day does not exist");
   return ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros;
 }
@@ -54,7 +54,7 @@ function bits(value: bigint, from: bigint, count: bigint): number {
   return Number((value >> from) & ((1n << count) - 1n));
 }
 
-export function microsOf(day: number, timeOfDay: number): bigint {
+function microsOf(day: number, timeOfDay: number): bigint {
   return BigInt(day) * BigInt(microsPerDay) + BigInt(timeOfDay);
 }
 

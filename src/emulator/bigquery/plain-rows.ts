@@ -6,7 +6,7 @@ import { textOfDecimal } from "./decimal.ts";
 import { textOfInterval } from "./interval.ts";
 import { emptyCell } from "./row-decoder.ts";
 
-export type PlainValue = null | boolean | number | string | readonly PlainValue[] | PlainRow;
+type PlainValue = null | boolean | number | string | readonly PlainValue[] | PlainRow;
 
 export interface PlainRow {
   readonly [column: string]: PlainValue;

@@ -139,7 +139,7 @@ function decimalOf(value: ScalarValue, type: ValueType & { readonly type: "NUMER
 }
 
 /** @throws InvalidValue when a STRING(L) has more than L code points */
-export function limited(text: string, { maxLength }: ValueType): string {
+function limited(text: string, { maxLength }: ValueType): string {
   if (maxLength === undefined || text.length <= maxLength) return text;
   const length = Array.from(text).length;
   if (length > maxLength) throw new InvalidValue(`STRING(${maxLength}) has maximum length ${maxLength}, got ${length}`);
@@ -147,7 +147,7 @@ export function limited(text: string, { maxLength }: ValueType): string {
 }
 
 /** @throws InvalidValue when a BYTES(L) has more than L bytes */
-export function limitedBytes(bytes: Buffer, { maxLength }: ValueType): Buffer {
+function limitedBytes(bytes: Buffer, { maxLength }: ValueType): Buffer {
   if (maxLength !== undefined && bytes.length > maxLength) {
     throw new InvalidValue(`BYTES(${maxLength}) has maximum length ${maxLength}, got ${bytes.length}`);
   }

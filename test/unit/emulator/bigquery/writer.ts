@@ -26,13 +26,6 @@ export function bytes(hex: string): Buffer {
   return Buffer.from(hex.replaceAll(" ", ""), "hex");
 }
 
-/** A serialized ProtoRows. */
-export function protoRows(rows: readonly Uint8Array[]): Buffer {
-  const writer = protobuf.Writer.create();
-  for (const row of rows) writer.uint32(0x0a).bytes(row);
-  return Buffer.from(writer.finish());
-}
-
 /** A serialized AppendRowsRequest, from the plain form of the message. */
 export function appendRequest(message: object): Buffer {
   const type = storageProtos().lookupType("google.cloud.bigquery.storage.v1.AppendRowsRequest");
