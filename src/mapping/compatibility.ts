@@ -26,7 +26,7 @@ import { timestampFromNumber, timestampFromText } from "./timestamps.ts";
  * How well a kind of value fits a column: `exact`, every value can be written as it is; `checked`, a value that the
  * column cannot hold is refused; `lossy`, a value may be rounded.
  */
-export type Fidelity = "exact" | "checked" | "lossy";
+type Fidelity = "exact" | "checked" | "lossy";
 
 export interface Conversion {
   readonly fidelity: Fidelity;
@@ -64,7 +64,7 @@ const binders = {
 /** Conversions that walk on through the payload: the transcoder has them. */
 type WalkingConversion = "members" | "bounds" | "JSON source" | "JSON text";
 
-export type ConversionName = keyof typeof binders | WalkingConversion;
+type ConversionName = keyof typeof binders | WalkingConversion;
 
 function exact(name: ConversionName, note?: string): Conversion {
   return { fidelity: "exact", name, ...(note !== undefined && { note }) };

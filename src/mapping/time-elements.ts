@@ -6,7 +6,7 @@ import { fourDigits, isDigit, scanFraction, scanZoneName, setOffset } from "./ti
 export type Part = "year" | "month" | "day" | "weekday" | "hour" | "half" | "minute" | "second" | "zone" | "epoch";
 
 /** Reads one element from offset `at` on and returns the offset behind it, or -1. */
-export type Step = (bytes: Buffer, at: number, end: number, parts: TimeParts) => number;
+type Step = (bytes: Buffer, at: number, end: number, parts: TimeParts) => number;
 
 /** One element of a pattern. Literal text tells no part. */
 export interface Element {

@@ -23,7 +23,7 @@ export const columnTypes = [
   "STRUCT",
 ] as const;
 
-export type ColumnMode = "NULLABLE" | "REQUIRED" | "REPEATED";
+type ColumnMode = "NULLABLE" | "REQUIRED" | "REPEATED";
 
 /** Element type of a RANGE column. */
 export type RangeElementType = "DATE" | "DATETIME" | "TIMESTAMP";

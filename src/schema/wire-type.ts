@@ -52,7 +52,7 @@ export function protoTypeOf(column: Column): ProtoType {
 }
 
 /** The bounds of a RANGE column as columns of their own: `start` is field 1, `end` is field 2, both NULLABLE. */
-export function rangeBounds(elementType: RangeElementType): readonly [start: Column, end: Column] {
+function rangeBounds(elementType: RangeElementType): readonly [start: Column, end: Column] {
   const bound = (name: string): Column => ({
     name,
     type: elementType,
