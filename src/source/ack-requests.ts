@@ -31,6 +31,7 @@ const ackDeadlineSeconds = varintTag(3);
 /** A request being filled with ack ids. */
 export class AckRequest {
   readonly #kind: RequestKind;
+  readonly #headLength: number;
   #buffer: Buffer;
   #position: number;
   #ids = 0;
@@ -38,7 +39,8 @@ export class AckRequest {
   private constructor(kind: RequestKind, head: Buffer) {
     this.#kind = kind;
     this.#buffer = Buffer.allocUnsafe(head.length + 8192);
-    this.#position = head.copy(this.#buffer);
+    this.#headLength = head.copy(this.#buffer);
+    this.#position = this.#headLength;
   }
 
   static acknowledge(subscription: string): AckRequest {
@@ -75,6 +77,12 @@ export class AckRequest {
       if (!this.#add(source, indices ? indices[k]! : k)) return k;
     }
     return to;
+  }
+
+  /** Takes all ids out again, so that the memory serves the next request. */
+  clear(): void {
+    this.#position = this.#headLength;
+    this.#ids = 0;
   }
 
   #add(source: AckIds, i: number): boolean {

@@ -37,6 +37,7 @@ interface Draft {
 
 const collectMs = 5;
 const maxInFlight = 16;
+const maxSpare = 4;
 const retryBounds = { initialMs: 100, maxMs: 10_000 };
 
 export class RequestLane {
@@ -44,6 +45,8 @@ export class RequestLane {
   #open: Draft | undefined;
   /** Complete requests that wait for their turn. */
   readonly #ready: Draft[] = [];
+  /** Requests that are done: what they hold in memory serves the next ones. */
+  readonly #spare: AckRequest[] = [];
   #inFlight = 0;
   #failures = 0;
   #collecting: Timer | undefined;
@@ -108,7 +111,7 @@ export class RequestLane {
   }
 
   #newDraft(): Draft {
-    return { request: this.#options.newRequest(), parts: [] };
+    return { request: this.#spare.pop() ?? this.#options.newRequest(), parts: [] };
   }
 
   #complete(): void {
@@ -155,12 +158,18 @@ export class RequestLane {
 
   #taken(draft: Draft): void {
     this.#failures = 0;
-    for (const { parcel, ids } of draft.parts) settle(parcel, ids, true);
+    this.#done(draft, true);
   }
 
   #giveUp(draft: Draft): void {
     this.#options.givenUp(draft.request);
-    for (const { parcel, ids } of draft.parts) settle(parcel, ids, false);
+    this.#done(draft, false);
+  }
+
+  #done({ request, parts }: Draft, taken: boolean): void {
+    for (const { parcel, ids } of parts) settle(parcel, ids, taken);
+    request.clear();
+    if (this.#spare.length < maxSpare) this.#spare.push(request);
   }
 }
 
