@@ -30,8 +30,8 @@ export interface AppenderOptions extends SendQueueOptions {
   rowRejected(serverMessage: string): Refusal;
 }
 
-/** With so many requests parked no new ones are taken. */
-const maxParked = 8;
+/** With the rows of so many requests parked no new ones are taken. */
+const maxParkedBatches = 8;
 
 export class Appender {
   readonly #options: AppenderOptions;
@@ -52,7 +52,7 @@ export class Appender {
 
   /** Another request would be sent soon. */
   get room(): boolean {
-    return this.#queue.empty && this.#parking.size < maxParked;
+    return this.#queue.empty && this.#parking.batches < maxParkedBatches;
   }
 
   /** What keeps rows from being stored; undefined when nothing does. */

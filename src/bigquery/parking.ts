@@ -17,8 +17,11 @@ export class Parking {
     this.#clock = clock;
   }
 
-  get size(): number {
-    return this.#parked.size;
+  /** Batches of rows that requests here keep in memory; parts of one request share a batch. */
+  get batches(): number {
+    return this.#parked.size < 2
+      ? this.#parked.size
+      : new Set(Array.from(this.requests(), ({ pending }) => pending)).size;
   }
 
   /** Why requests wait here, unless rows were stored after that moment (monotonic milliseconds). */

@@ -49,7 +49,7 @@ export class FakeTranscoder implements Transcoder {
 }
 
 /** Name in the descriptor of a transcoder that knows these fields. */
-export function descriptorName(fields: readonly string[]): string {
+function descriptorName(fields: readonly string[]): string {
   return ["row", ...fields].join("_");
 }
 

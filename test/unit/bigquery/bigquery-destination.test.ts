@@ -294,6 +294,22 @@ describe("bad rows", () => {
     expect(service.requests.length).toBeLessThanOrEqual(1 + 2 * 7 * 2);
   });
 
+  test("rows refused without a name wait until another row shows that it is they", async () => {
+    const to = await opened();
+    service.react = ({ rows }) =>
+      rows.some((row) => row.startsWith("r"))
+        ? { error: { code: status.INVALID_ARGUMENT, message: "something about a row" } }
+        : stored;
+    const delivered = deliver(to, names(12));
+    await clock.advance(60_000);
+    expect(fates(delivered)).toBeUndefined();
+    const other = deliver(to, ["good"]);
+    await clock.advance(30_000);
+    expect(fates(other)).toEqual(["durable"]);
+    expect(fates(delivered)).toEqual(Array.from({ length: 12 }, () => "ROW_REJECTED"));
+    expect(to.state).toBe("ACTIVE");
+  });
+
   test("when everything is refused without a name, nothing is thrown away; it goes on by itself", async () => {
     const to = await opened();
     service.react = () => ({ error: { code: status.INVALID_ARGUMENT, message: "no idea" } });
