@@ -129,13 +129,12 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? 0 : 2;
-  } else {
-    const known = error instanceof MillraceError;
-    process.stderr.write(
-      `millrace: ${known ? error.message : `unexpected failure: ${(error as Error).stack ?? String(error)}`}\n`,
-    );
-    process.exitCode = 2;
-  }
+  if (!(error instanceof CommanderError)) process.stderr.write(`millrace: ${describe(error)}\n`);
+  // What a failed command left open must not keep the process.
+  process.exit(error instanceof CommanderError && error.exitCode === 0 ? 0 : 2);
+}
+
+function describe(error: unknown): string {
+  if (error instanceof MillraceError) return error.message;
+  return `unexpected failure: ${error instanceof Error ? error.stack : String(error)}`;
 }
