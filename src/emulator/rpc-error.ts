@@ -27,27 +27,8 @@ export class RpcError extends Error {
   }
 }
 
-/** @throws Error when gRPC has no such status */
-export function statusName(name: string): StatusName {
-  if (name in grpc.status && Number.isNaN(Number(name))) return name as StatusName;
-  throw new Error(`gRPC has no status ${name}`);
-}
-
-/** `google.rpc.ErrorInfo`: the reason in a form that programs read. */
-export function errorInfo(
-  reason: string,
-  domain: string,
-  metadata: Readonly<Record<string, string>> = {},
-): StatusDetail {
-  const writer = protobuf.Writer.create().uint32(0x0a).string(reason).uint32(0x12).string(domain);
-  for (const [key, value] of Object.entries(metadata)) {
-    writer.uint32(0x1a).fork().uint32(0x0a).string(key).uint32(0x12).string(value).ldelim();
-  }
-  return { type: "google.rpc.ErrorInfo", value: writer.finish() };
-}
-
 /** `google.rpc.Status`: code = 1, message = 2, details = 3 (Any: type_url = 1, value = 2). */
-export function encodeStatus(code: number, message: string, packed: readonly StatusDetail[]): Buffer {
+function encodeStatus(code: number, message: string, packed: readonly StatusDetail[]): Buffer {
   const writer = protobuf.Writer.create().uint32(0x08).int32(code).uint32(0x12).string(message);
   for (const detail of packed) {
     writer.uint32(0x1a).fork().uint32(0x0a).string(`type.googleapis.com/${detail.type}`);

@@ -4,7 +4,7 @@ import { decodeMessage, type PubsubMessage } from "../../src/emulator/pubsub/sto
 import type { Subscription } from "../../src/emulator/pubsub/subscription.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
-export const topic = "projects/test/topics/orders";
+const topic = "projects/test/topics/orders";
 
 /** A broker on a virtual clock with one topic and one subscription, reached without gRPC. */
 export class TestBroker {

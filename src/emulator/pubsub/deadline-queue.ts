@@ -5,7 +5,7 @@
 import { Chain, type Chained } from "./chain.ts";
 
 /** Times are rounded up to this many milliseconds, which bounds the number of buckets. */
-export const granularityMs = 10;
+const granularityMs = 10;
 
 export class DeadlineQueue<Item extends Chained> {
   readonly #buckets = new Map<number, Chain<Item>>();
