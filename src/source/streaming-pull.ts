@@ -18,7 +18,7 @@ import { PulledBatch } from "./pulled-batch.ts";
 import type { Source } from "./source.ts";
 import { SubscriberRequests } from "./subscriber-requests.ts";
 
-export interface PullOptions {
+interface PullOptions {
   readonly streams: number;
   /** Over all streams; a response that overshoots is kept, and then nothing is read until there is room again. */
   readonly maxOutstandingMessages: number;
