@@ -1,15 +1,15 @@
 /** Holds the transcoder and the slow path side by side: the same rows, and the same refusals. */
 import { isDeepStrictEqual } from "node:util";
-import protobuf from "protobufjs";
+import type protobuf from "protobufjs";
 import type { Refusal } from "../../src/errors.ts";
 import type { MappingOptions } from "../../src/mapping/mapping-plan.ts";
 import type { TableSchema } from "../../src/schema/table-schema.ts";
 import { createTranscoder, type Transcoder } from "../../src/transcode/transcoder.ts";
 import { RowBatch } from "../../src/write/row-batch.ts";
 import { PayloadBatch, type Envelope } from "./payload-batch.ts";
-import { RowReader } from "./row-reader.ts";
+import { readRowAt, RowReader } from "./row-reader.ts";
 import { slowTranscode, type SlowResult } from "./slow-path.ts";
-import { messageType, readRow, rowShape, writeRow, type FieldShape, type Row } from "./slow-row.ts";
+import { messageType, readRow, rowShape, writeRow, type FieldShape } from "./slow-row.ts";
 
 const bare: Envelope = { messageId: "1", publishTimeMicros: 0n, attributes: new Map(), orderingKey: "" };
 
@@ -58,17 +58,11 @@ export class Agreement {
       const done = this.#transcoder.transcode(batch, next, batch.length, this.#rows);
       if (done.next <= next) throw new Error(`no way forward from message ${next}`);
       for (const [message, refusal] of done.refusals) results[message] = outcomeOf(refusal);
-      for (let row = 0; row < this.#rows.rowCount; row++) results[this.#rows.messageOf(row)] = { row: this.#read(row) };
+      for (let row = 0; row < this.#rows.rowCount; row++)
+        results[this.#rows.messageOf(row)] = { row: readRowAt(this.#reader, this.#rows, row) };
       next = done.next;
     }
     return results;
-  }
-
-  #read(row: number): Row {
-    const start = this.#rows.rowStart(row);
-    const entry = protobuf.Reader.create(this.#rows.writer.bytes.subarray(start, this.#rows.rowEnd(row)));
-    entry.uint32();
-    return this.#reader.read(entry.bytes());
   }
 
   #same(what: string, transcoded: unknown, slow: unknown): void {

@@ -1,6 +1,7 @@
 /** Reads rows as BigQuery would: by nothing but the descriptor that was sent along (protobufjs reflection). */
 import protobuf from "protobufjs";
 import { storageProtos } from "../../src/lib/protos.ts";
+import type { RowBatch } from "../../src/write/row-batch.ts";
 import { messageType, readRow } from "./slow-row.ts";
 import type { FieldShape, Row } from "./slow-row.ts";
 
@@ -41,6 +42,13 @@ export class RowReader {
   }
 }
 
+/** Reads one row of a batch, where it is an entry of `ProtoRows.serialized_rows`. */
+export function readRowAt(reader: RowReader, rows: RowBatch, row: number): Row {
+  const entry = protobuf.Reader.create(rows.writer.bytes.subarray(rows.rowStart(row), rows.rowEnd(row)));
+  entry.uint32();
+  return reader.read(entry.bytes());
+}
+
 /** Reflection forgives what a server may not: it steps over unknown fields, and takes the last of several values. */
 function checkFields(bytes: Uint8Array, shape: readonly FieldShape[]): void {
   const reader = protobuf.Reader.create(bytes);
@@ -60,16 +68,18 @@ function checkFields(bytes: Uint8Array, shape: readonly FieldShape[]): void {
   if (missing) throw new Error(`the required field ${missing.name} is missing`);
 }
 
-function shapeOf(message: MessageDescriptor): readonly FieldShape[] {
+/** @param outer the message types that are in sight around this one */
+function shapeOf(message: MessageDescriptor, outer: readonly MessageDescriptor[] = []): readonly FieldShape[] {
+  const inSight = [...message.nestedType, ...outer];
   return message.field.map((field) => {
-    const nested = message.nestedType.find(({ name }) => name === field.typeName);
+    const nested = inSight.find(({ name }) => name === field.typeName);
     return {
       number: field.number,
       name: field.options?.[columnName] || field.name,
       rule: ruleOf(field.label),
       type: field.type.replace("TYPE_", "").toLowerCase(),
       packed: field.options?.packed ?? false,
-      fields: nested ? shapeOf(nested) : [],
+      fields: nested ? shapeOf(nested, inSight) : [],
     };
   });
 }
