@@ -4,6 +4,7 @@
  * and keys without a column, are learned as they come, up to a limit.
  */
 import { foldName } from "../schema/column-rules.ts";
+import { backslash, blank, quote } from "../read/ascii.ts";
 import { hashOf } from "../read/key-hash.ts";
 import type { ColumnStep } from "./record-step.ts";
 
@@ -18,7 +19,7 @@ export class Key {
   /** What it is marked as seen by: the same for all spellings of a column. */
   readonly slot: number;
   readonly hash: number;
-  /** The key in quotes and a colon behind it. */
+  /** The key in quotes and a colon behind it, as a payload has it. */
   readonly pattern: Buffer;
   /** Of the pattern, in bytes. */
   readonly length: number;
@@ -93,15 +94,16 @@ export class KeyTable {
   }
 
   /**
-   * A spelling, `bytes[start, end)`, that is met for the first time. It is kept if there is room.
+   * A spelling, `bytes[start, end)`, that is met for the first time. It is kept if there is room, and if a payload can have it without
+   * escapes: what a guess compares with must be JSON.
    *
    * @returns undefined when it has neither a column nor room
    */
   learn(bytes: Buffer, start: number, end: number, step: ColumnStep | undefined): Key | undefined {
-    const hasRoom = this.#learned < maxLearned && end > start && end - start <= maxLearnedBytes;
-    if (!hasRoom && step === undefined) return undefined;
+    const isKept = this.#learned < maxLearned && isLearnable(bytes, start, end);
+    if (!isKept && step === undefined) return undefined;
     const name = Buffer.from(bytes.subarray(start, end));
-    if (!hasRoom) return new Key(name, step, step!.slot);
+    if (!isKept) return new Key(name, step, step!.slot);
     this.#learned++;
     const key = new Key(name, step, step ? step.slot : this.#columnCount + this.#unknown++);
     this.#put(key);
@@ -113,6 +115,15 @@ export class KeyTable {
     while (this.#slots[slot] !== undefined) slot = (slot + 1) & this.#mask;
     this.#slots[slot] = key;
   }
+}
+
+function isLearnable(bytes: Buffer, start: number, end: number): boolean {
+  if (end === start || end - start > maxLearnedBytes) return false;
+  for (let i = start; i < end; i++) {
+    const character = bytes[i]!;
+    if (character < blank || character === quote || character === backslash) return false;
+  }
+  return true;
 }
 
 function isNamed(key: Key, bytes: Buffer, start: number, end: number): boolean {
