@@ -1,7 +1,8 @@
 /** `millrace map`: the row that each message would become, or why it would be refused. Writes nothing. */
 import { createReadStream } from "node:fs";
-import { access, constants } from "node:fs/promises";
-import { SetupError, type Refusal } from "../errors.ts";
+import { access, constants, stat } from "node:fs/promises";
+import type { Refusal } from "../errors.ts";
+import { unreadable } from "../lib/read-file.ts";
 import { planMapping } from "../mapping/mapping-plan.ts";
 import { rowJson } from "../transcode/row-view.ts";
 import { createTranscoder, type Transcoder } from "../transcode/transcoder.ts";
@@ -51,11 +52,11 @@ interface Input {
 
 /**
  * Looks at the whole input before anything is answered, since a line that is no message is a fault of the call. A file is read twice for
- * that; standard input is held, unless its lines are payloads, which need no look.
+ * that; what can be read once only is held, unless its lines are payloads, which need no look.
  */
 async function openInputs(files: readonly string[], raw: boolean): Promise<readonly Input[]> {
   const inputs: Input[] = [];
-  for (const file of files) inputs.push(file === "-" ? await standardInput(raw) : await fileInput(file));
+  for (const file of files) inputs.push(file === "-" ? await standardInput(raw) : await fileInput(file, raw));
   if (raw) return inputs;
   for (const { name, chunks } of inputs) {
     const batches = messageBatches(chunks(), name, raw);
@@ -65,24 +66,28 @@ async function openInputs(files: readonly string[], raw: boolean): Promise<reado
 }
 
 async function standardInput(raw: boolean): Promise<Input> {
-  const name = "standard input";
-  if (raw) return { name, chunks: () => process.stdin };
-  const held: Buffer[] = [];
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) held.push(chunk);
-  return { name, chunks: () => each(held) };
+  return { name: "standard input", chunks: raw ? () => process.stdin : await hold(process.stdin) };
 }
 
-async function* each(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* chunks;
-}
-
-async function fileInput(name: string): Promise<Input> {
+async function fileInput(name: string, raw: boolean): Promise<Input> {
+  const read = (): AsyncIterable<Buffer> => createReadStream(name, { highWaterMark: 256 * 1024 });
   try {
     await access(name, constants.R_OK);
+    const kind = await stat(name);
+    const chunks = kind.isFile() || (raw && !kind.isDirectory()) ? read : await hold(read());
+    return { name, chunks };
   } catch (error) {
-    throw new SetupError(`${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"})`);
+    throw unreadable(name, error);
   }
-  return { name, chunks: () => createReadStream(name, { highWaterMark: 256 * 1024 }) };
+}
+
+/** Reads everything, and gives it as often as it is asked for. */
+async function hold(chunks: AsyncIterable<Buffer>): Promise<() => AsyncIterable<Buffer>> {
+  const held: Buffer[] = [];
+  for await (const chunk of chunks) held.push(chunk);
+  return async function* all() {
+    yield* held;
+  };
 }
 
 /** Rows and refusals of batches, as lines of JSON. */

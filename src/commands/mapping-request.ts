@@ -1,8 +1,9 @@
 /** What the arguments of `map` ask for: a table, and how messages become its rows. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { MillraceError, SetupError } from "../errors.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Endpoint } from "../lib/endpoint.ts";
+import { readText } from "../lib/read-file.ts";
 import type { MappingOptions } from "../mapping/mapping-plan.ts";
 import { parseTableReference, type TableReference } from "../schema/table-reference.ts";
 import { parseTableSchema, type TableSchema } from "../schema/table-schema.ts";
@@ -123,12 +124,13 @@ async function readTable(table: string | undefined, settings: MappingSettings): 
 }
 
 function readTableFile(file: string): TableSchema {
+  const text = readText(file);
   try {
-    return parseTableSchema(JSON.parse(readFileSync(file, "utf8")));
+    return parseTableSchema(JSON.parse(text));
   } catch (error) {
     if (error instanceof MillraceError) throw new SetupError(`${file}: ${error.message}`);
     if (error instanceof SyntaxError) throw new SetupError(`${file} is not JSON`);
-    throw new SetupError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"})`);
+    throw error;
   }
 }
 

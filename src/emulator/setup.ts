@@ -1,11 +1,11 @@
 /** What the embedded servers hold when they start: topics, subscriptions, tables and messages, from a file of their own. */
-import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { SetupError } from "../errors.ts";
-import { readChecked, readText } from "../lib/checked-file.ts";
+import { readChecked } from "../lib/checked-file.ts";
 import type { Environment } from "../lib/environment.ts";
 import { expected, map, text } from "../lib/option.ts";
+import { readBytes, readText } from "../lib/read-file.ts";
 import { ApiError } from "./bigquery/api-error.ts";
 import type { BigQueryEmulator } from "./bigquery/bigquery-emulator.ts";
 import type { PubSubEmulator } from "./pubsub/pubsub-emulator.ts";
@@ -71,8 +71,7 @@ export function readTable(path: string): object {
 
 /** Bytes, not text: a payload that is not UTF-8 stays as it is. */
 function readLines(path: string): Buffer[] {
-  readText(path);
-  const bytes = readFileSync(path);
+  const bytes = readBytes(path);
   const lines: Buffer[] = [];
   for (let start = 0; start < bytes.length;) {
     const newline = bytes.indexOf(10, start);

@@ -1,26 +1,9 @@
 /** A YAML (or JSON) file against the zod schema that describes it. */
-import { readFileSync } from "node:fs";
 import type { z } from "zod";
-import { SetupError } from "../errors.ts";
 import type { Environment } from "./environment.ts";
 import { FaultReport, type FileFault, pathText, schemaFaults } from "./fault-report.ts";
+import { readText } from "./read-file.ts";
 import { readYaml } from "./yaml-file.ts";
-
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  EACCES: "permission denied",
-  EISDIR: "it is a directory",
-};
-
-/** @throws SetupError when the file cannot be read */
-export function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-    throw new SetupError(`${file} cannot be read: ${reasons[code] ?? code}`);
-  }
-}
 
 /** What a checked text holds, and its faults. */
 export interface Checked<T> {

@@ -97,6 +97,46 @@ describe("validate", () => {
   });
 });
 
+describe("map", () => {
+  const table = `${root}schemas/orders/table.json`;
+  const raw = ["map", "--raw", "--use-table-schema", "--table", table];
+
+  test("one answer a line, and 1 when a message is refused", () => {
+    const { status, stdout, stderr } = millrace(...raw, `${root}schemas/orders/messages.jsonl`);
+    expect([status, stderr]).toEqual([1, ""]);
+    const answers = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { messageId: string; row?: object });
+    expect(answers.map(({ messageId, row }) => [messageId, row !== undefined])).toEqual([
+      ["1", true],
+      ["2", true],
+      ["3", false],
+      ["4", false],
+      ["5", false],
+    ]);
+  });
+
+  test("a pipe is read although it can be read once only", () => {
+    const message = JSON.stringify({ data: Buffer.from('{"order_id":"A-1"}').toString("base64"), messageId: "7" });
+    const command = `"$1" "$2" map --drop-unknown-fields --use-table-schema --table "$3" <(printf '%s\\n' "$4")`;
+    const args = ["-c", command, "bash", process.execPath, cli, fileOf("t.json", keyOnly), message];
+    const { status, stdout } = spawnSync("bash", args, { encoding: "utf8" });
+    expect([status, stdout]).toEqual([0, '{"messageId":"7","row":{"order_id":"A-1"}}\n']);
+  });
+
+  test.each([
+    ["/nowhere.jsonl", "/nowhere.jsonl cannot be read: there is no such file"],
+    [tmpdir(), `${tmpdir()} cannot be read: it is a directory`],
+  ])("%s as input ends with 2 and the reason", (file, reason) => {
+    for (const args of [raw, raw.filter((arg) => arg !== "--raw")]) {
+      expect(millrace(...args, file)).toMatchObject({ status: 2, stdout: "", stderr: `millrace: ${reason}\n` });
+    }
+  });
+});
+
+const keyOnly = '[{"name":"order_id","type":"STRING"}]';
+
 test("demo --json gives one object with the figures, read back from table and topic", () => {
   const { status, stdout, stderr } = millrace("demo", "--json");
   expect([status, stderr]).toEqual([0, ""]);
