@@ -20,7 +20,8 @@ export class Agreement {
   readonly #transcoder: Transcoder;
   readonly #reader: RowReader;
   readonly #slowType: protobuf.Type;
-  readonly #rows = new RowBatch({ maxBytes: 65_536, maxRows: 100_000, maxRequestBytes: 9_437_184 });
+  /** Small, so that it is often full: the transcoder must go on where it stopped. */
+  readonly #rows = new RowBatch({ maxBytes: 2048, maxRows: 20, maxRequestBytes: 9_437_184 });
   /** How many messages became rows. */
   rowCount = 0;
 

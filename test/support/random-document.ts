@@ -31,7 +31,10 @@ function randomRecord(way: Way, level: Level): string {
   const { choose } = way;
   const members = level.columns.flatMap((column) => randomMembers(way, column, level));
   if (chance(choose, way.faultPercent)) {
-    members.push({ name: pick(choose, ["other", "unknown key", "", "end"]), value: randomJson(choose, 2, true) });
+    members.push({
+      name: pick(choose, ["other", "unknown key", "", "end", "long".repeat(400)]),
+      value: randomJson(choose, 2, true),
+    });
   }
   if (members.length > 0 && chance(choose, way.faultPercent)) members.push(pick(choose, members));
   return objectText(choose, chance(choose, 20) ? shuffled(choose, members) : members);

@@ -40,6 +40,12 @@ export function quoted(choose: Choose, text: string): string {
   return `"${body.join("")}"`;
 }
 
+/** A JSON string longer than any buffer that a reader begins with. */
+export function longQuoted(choose: Choose): string {
+  const body = quoted(choose, randomText(choose, choose(1, 20))).slice(1, -1);
+  return `"${body.repeat(choose(1, 150))}"`;
+}
+
 function escaped(choose: Choose, character: string): string {
   if (character === "/") return "\\/";
   return times(character.length, (i) => {
@@ -89,7 +95,7 @@ export function randomNumber(choose: Choose): string {
 export function randomJson(choose: Choose, depth: number, odd: boolean): string {
   const kind = choose(0, depth > 0 ? 7 : 4);
   if (kind <= 1) return odd ? randomNumber(choose) : String(choose(-1_000_000, 1_000_000) / 8);
-  if (kind === 2) return quoted(choose, randomText(choose, choose(0, 6)));
+  if (kind === 2) return chance(choose, 3) ? longQuoted(choose) : quoted(choose, randomText(choose, choose(0, 6)));
   if (kind <= 4) return pick(choose, ["true", "false", "null"]);
   if (kind === 5) return randomArray(choose, () => randomJson(choose, depth - 1, odd));
   return randomObject(choose, depth, odd);

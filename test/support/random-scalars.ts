@@ -3,7 +3,7 @@ import type { ColumnOptions } from "../../src/mapping/mapping-plan.ts";
 import type { Column, ColumnType } from "../../src/schema/table-schema.ts";
 import { chance, digits, pick, times } from "./random-choices.ts";
 import type { Choose } from "./random-choices.ts";
-import { blanks, quoted, randomJson, randomNumber, randomText } from "./random-json.ts";
+import { blanks, longQuoted, quoted, randomJson, randomNumber, randomText } from "./random-json.ts";
 import { randomDate, randomDatetime, randomInterval, randomTime, randomTimestamp } from "./random-times.ts";
 
 type Make = (choose: Choose, column: Column, own: ColumnOptions) => string;
@@ -155,11 +155,11 @@ function randomString(choose: Choose, column: Column): string {
   const form = choose(0, 9);
   if (form === 9) return randomNumber(choose);
   if (form === 8) return pick(choose, ["true", "false"]);
-  const length =
-    column.maxLength === undefined ? choose(0, 12) : choose(Math.max(0, column.maxLength - 1), column.maxLength + 1);
-  if (column.maxLength === undefined && chance(choose, 5))
-    return quoted(choose, randomText(choose, 20).repeat(choose(1, 12)));
-  return quoted(choose, randomText(choose, length));
+  const { maxLength } = column;
+  if (maxLength === undefined || maxLength > 100) {
+    return chance(choose, 5) ? longQuoted(choose) : quoted(choose, randomText(choose, choose(0, 12)));
+  }
+  return quoted(choose, randomText(choose, choose(Math.max(0, maxLength - 1), maxLength + 1)));
 }
 
 function randomBase64(choose: Choose, column: Column): string {

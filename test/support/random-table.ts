@@ -5,7 +5,18 @@ import type { Column, TableSchema } from "../../src/schema/table-schema.ts";
 import { chance, pick, times } from "./random-choices.ts";
 import type { Choose } from "./random-choices.ts";
 
-const plainNames = ["id", "Name", "user_id", "at", "Total", "x", "tags", "_a1", "longer_name_of_a_column"];
+const plainNames = [
+  "id",
+  "Name",
+  "user_id",
+  "at",
+  "Total",
+  "x",
+  "tags",
+  "_a1",
+  "longer_name_of_a_column",
+  `wide_${"column_".repeat(40)}`,
+];
 /** Names that lead naive code astray, and flexible names, which need an annotation in the descriptor. */
 const oddNames = [
   "__proto__",
@@ -55,7 +66,8 @@ function randomParameters(choose: Choose, type: Column["type"], depth: number): 
   if (type === "RANGE") return { rangeElementType: { type: pick(choose, ["DATE", "DATETIME", "TIMESTAMP"]) } };
   if (type === "NUMERIC" && chance(choose, 40)) return randomDecimal(choose, 9, 29);
   if (type === "BIGNUMERIC" && chance(choose, 40)) return randomDecimal(choose, 38, 38);
-  if ((type === "STRING" || type === "BYTES") && chance(choose, 30)) return { maxLength: String(choose(1, 8)) };
+  if ((type === "STRING" || type === "BYTES") && chance(choose, 30))
+    return { maxLength: String(chance(choose, 80) ? choose(1, 8) : choose(101, 3000)) };
   return type === "TIMESTAMP" && chance(choose, 20) ? { timestampPrecision: "12" } : {};
 }
 
