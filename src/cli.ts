@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command `millrace`: declares the commands, loads what one needs when it is called, and maps failures to exit statuses. */
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import type { EmulatorFlags } from "./commands/emulator.ts";
 import { MillraceError } from "./errors.ts";
 import { version } from "./lib/version.ts";
 
@@ -100,15 +101,6 @@ program
     const { emulator } = await import("./commands/emulator.ts");
     await emulator(options);
   });
-
-interface EmulatorFlags {
-  readonly pubsubPort: number;
-  readonly bigqueryPort: number;
-  readonly storagePort: number;
-  readonly data?: string;
-  readonly faults?: string;
-  readonly setup?: string;
-}
 
 function append(value: string, values: readonly string[]): readonly string[] {
   return [...values, value];

@@ -1,7 +1,7 @@
 /** The AppendRows call itself: bytes out, bytes in. */
-import { Metadata, type StatusObject } from "@grpc/grpc-js";
+import type { Metadata, StatusObject } from "@grpc/grpc-js";
 import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts";
-import { asBytes } from "../lib/raw-call.ts";
+import { asBytes, routingHeader } from "../lib/raw-call.ts";
 import { readStatus, readStorageError } from "./append-answer.ts";
 
 /** One open call. */
@@ -38,8 +38,7 @@ export function appendCalls(endpoint: Endpoint, credentials: Credentials | undef
   return (events) => {
     // gRPC's own retries would keep requests that are not theirs to keep.
     const client = openClient(endpoint, credentials, { "grpc.enable_retries": 0 });
-    const metadata = new Metadata();
-    metadata.set("x-goog-request-params", `write_stream=${encodeURIComponent(writeStream)}`);
+    const metadata = routingHeader("write_stream", writeStream);
     const call = client.makeBidiStreamRequest(path, asBytes, asBytes, metadata);
     let status: StatusObject | undefined;
     let drained = false;

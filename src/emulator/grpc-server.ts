@@ -2,6 +2,8 @@
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import * as grpc from "@grpc/grpc-js";
 import { systemClock } from "../lib/clock.ts";
+import { listen } from "../lib/listen.ts";
+import { asBytes } from "../lib/raw-call.ts";
 
 /** Requests and responses are as large as the services' own limits say; the transport sets none. */
 const transportOptions: grpc.ServerOptions = {
@@ -32,12 +34,7 @@ export class GrpcServer {
 
   /** @param port 0 for any free one */
   async listen(port = 0, host = "127.0.0.1"): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#listener.once("error", reject).listen(port, host, () => {
-        this.#listener.off("error", reject);
-        resolve();
-      });
-    });
+    await listen(this.#listener, port, host);
   }
 
   get host(): string {
@@ -89,8 +86,6 @@ export class GrpcServer {
 /** Which messages of a method travel as bytes instead of objects. */
 export type BytesSide = "request" | "response" | "both";
 
-const asItIs = (bytes: Buffer): Buffer => bytes;
-
 /**
  * The same service, with messages of one method handed over as encoded: for the busy methods, whose messages are
  * not worth an object each.
@@ -102,8 +97,8 @@ export function withBytes(definition: grpc.ServiceDefinition, method: string, si
     ...definition,
     [method]: {
       ...known,
-      ...(side === "response" ? {} : { requestSerialize: asItIs, requestDeserialize: asItIs }),
-      ...(side === "request" ? {} : { responseSerialize: asItIs, responseDeserialize: asItIs }),
+      ...(side === "response" ? {} : { requestSerialize: asBytes, requestDeserialize: asBytes }),
+      ...(side === "request" ? {} : { responseSerialize: asBytes, responseDeserialize: asBytes }),
     },
   };
 }

@@ -1,7 +1,8 @@
 /** The HTTP server of `run`: probes, metrics and status. It shows states and counts, never payloads, and changes nothing. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SetupError } from "../errors.ts";
+import { listen } from "../lib/listen.ts";
 import type { Readiness } from "../telemetry/health.ts";
 
 /** What the server shows. */
@@ -29,7 +30,11 @@ export interface HttpServer {
 export async function startHttpServer({ host, port }: HttpOptions, pages: Pages): Promise<HttpServer> {
   const paths = pagesByPath(pages);
   const server = createServer((request, response) => answer(request, response, paths));
-  await listen(server, host, port);
+  try {
+    await listen(server, port, host);
+  } catch (error) {
+    throw cannotListen(host, port, error);
+  }
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
@@ -40,18 +45,12 @@ export async function startHttpServer({ host, port }: HttpOptions, pages: Pages)
   };
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const reason = error.code === "EADDRINUSE" ? "the port is in use" : (error.code ?? "unknown error");
-      reject(
-        new SetupError(
-          `The HTTP server cannot listen on ${host}:${port}: ${reason}; see service.http in the configuration`,
-        ),
-      );
-    });
-    server.listen(port, host, resolve);
-  });
+function cannotListen(host: string, port: number, error: unknown): SetupError {
+  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+  const reason = code === "EADDRINUSE" ? "the port is in use" : code;
+  return new SetupError(
+    `The HTTP server cannot listen on ${host}:${port}: ${reason}; see service.http in the configuration`,
+  );
 }
 
 type Page = (request: IncomingMessage, response: ServerResponse) => void;

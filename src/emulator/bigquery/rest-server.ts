@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Clock, pause } from "../../lib/clock.ts";
+import { listen } from "../../lib/listen.ts";
 import type { Faults } from "../faults.ts";
 import { ApiError, errorBody, errorOfStatus, invalid } from "./api-error.ts";
 import type { JsonObject } from "./stored-table.ts";
@@ -48,12 +49,7 @@ export class RestServer {
 
   /** @param port 0 for any free one */
   async listen(port = 0, host = "127.0.0.1"): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject).listen(port, host, () => {
-        this.#server.off("error", reject);
-        resolve();
-      });
-    });
+    await listen(this.#server, port, host);
   }
 
   get port(): number {
