@@ -91,9 +91,12 @@ function wktFault(text: string): Fault | undefined {
   return reader.geometry(0) ?? reader.end();
 }
 
-/** A word, a number or a mark; what follows a word or a number directly must be a blank or a mark. */
+/**
+ * A word, a number or a mark; what follows a word or a number directly must be a blank or a mark. No two parts of it can share the same
+ * digits out between them, or long numbers would take quadratic time.
+ */
 const wktToken =
-  /[ \t\r\n]*(?:([A-Za-z]+)(?![^ \t\r\n(),])|([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![^ \t\r\n(),])|([(),]))/y;
+  /[ \t\r\n]*(?:([A-Za-z]+)(?![^ \t\r\n(),])|([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![^ \t\r\n(),])|([(),]))/y;
 const blanks = /[ \t\r\n]*$/y;
 
 /** Well-known text, token by token. Every method reads one piece of the grammar and returns what is wrong with it. */

@@ -116,3 +116,8 @@ describe("GeoJSON, as an object and as text", () => {
     (json) => expect(read(json)).toBe("OUT_OF_RANGE"),
   );
 });
+
+test("a coordinate of a million digits that ends in a letter is refused in linear time", () => {
+  expect(read(JSON.stringify(`POINT(${"1".repeat(1_000_000)}x 2)`))).toBe("TYPE_MISMATCH");
+  expect(read(JSON.stringify(`POINT(0.${"1".repeat(1_000_000)}x 2)`))).toBe("TYPE_MISMATCH");
+});
