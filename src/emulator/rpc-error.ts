@@ -27,6 +27,10 @@ export class RpcError extends Error {
   }
 }
 
+export function invalidArgument(message: string): RpcError {
+  return new RpcError("INVALID_ARGUMENT", message);
+}
+
 /** `google.rpc.Status`: code = 1, message = 2, details = 3 (Any: type_url = 1, value = 2). */
 function encodeStatus(code: number, message: string, packed: readonly StatusDetail[]): Buffer {
   const writer = protobuf.Writer.create().uint32(0x08).int32(code).uint32(0x12).string(message);

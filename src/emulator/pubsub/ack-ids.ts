@@ -1,5 +1,5 @@
 /** Ack ids: `TAG-NUMBER`. The tag is the subscription's own; the number names one handing out of one message. */
-import { RpcError } from "../rpc-error.ts";
+import { invalidArgument, type RpcError } from "../rpc-error.ts";
 
 const zero = 0x30;
 const nine = 0x39;
@@ -62,5 +62,5 @@ function digits(number: number): number {
 }
 
 function malformed(): RpcError {
-  return new RpcError("INVALID_ARGUMENT", "The request has an ack ID that is none of this subscription's");
+  return invalidArgument("The request has an ack ID that is none of this subscription's");
 }

@@ -5,7 +5,7 @@ import { RpcError } from "../rpc-error.ts";
 import { AckIds } from "./ack-ids.ts";
 import { deadLetterContent } from "./dead-letter-policy.ts";
 import type { MessageContent } from "./message-content.ts";
-import { parseResourceName } from "./resource-name.ts";
+import { parseResourceName, resourceNotFound } from "./resource-name.ts";
 import { messageId, storeMessages, type StoredMessage } from "./stored-message.ts";
 import { Subscription } from "./subscription.ts";
 import {
@@ -43,7 +43,7 @@ export class Broker {
   /** @throws RpcError NOT_FOUND */
   topic(name: string): Topic {
     const topic = this.topics.get(name);
-    if (!topic) throw missing(name);
+    if (!topic) throw resourceNotFound(name);
     return topic;
   }
 
@@ -80,7 +80,7 @@ export class Broker {
   /** @throws RpcError NOT_FOUND */
   subscription(name: string): Subscription {
     const subscription = this.subscriptions.get(name);
-    if (!subscription) throw missing(name);
+    if (!subscription) throw resourceNotFound(name);
     return subscription;
   }
 
@@ -140,10 +140,6 @@ export function subscriptionResource(partial: object): SubscriptionResource {
     defaults: true,
     arrays: true,
   }) as SubscriptionResource;
-}
-
-function missing(name: string): RpcError {
-  return new RpcError("NOT_FOUND", `Resource not found (resource=${name})`);
 }
 
 function exists(name: string): RpcError {

@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import protobuf from "protobufjs";
 import { pubsubProtos } from "../../lib/protos.ts";
-import { RpcError } from "../rpc-error.ts";
+import { invalidArgument } from "../rpc-error.ts";
 
 /** One message of a publish request, checked. */
 export interface MessageContent {
@@ -34,7 +34,7 @@ const fieldTag = { data: 0x0a, attributes: 0x12, orderingKey: 0x2a } as const;
 /** @throws RpcError INVALID_ARGUMENT when a limit is passed, or the request cannot be read */
 export function readPublishRequest(bytes: Buffer): PublishRequest {
   if (bytes.length > maxRequestBytes) {
-    throw invalid(`The publish request has ${bytes.length} bytes; at most ${maxRequestBytes} are taken`);
+    throw invalidArgument(`The publish request has ${bytes.length} bytes; at most ${maxRequestBytes} are taken`);
   }
   let topic = "";
   const messages: MessageContent[] = [];
@@ -45,9 +45,9 @@ export function readPublishRequest(bytes: Buffer): PublishRequest {
     else if (tag === 0x12) messages.push(readMessageContent(reader, bytes, reader.uint32()));
     else reader.skipType(tag & 7);
   }
-  if (messages.length === 0) throw invalid("The publish request has no messages");
+  if (messages.length === 0) throw invalidArgument("The publish request has no messages");
   if (messages.length > maxMessages) {
-    throw invalid(`The publish request has ${messages.length} messages; at most ${maxMessages} are taken`);
+    throw invalidArgument(`The publish request has ${messages.length} messages; at most ${maxMessages} are taken`);
   }
   return { topic, messages };
 }
@@ -97,13 +97,13 @@ function readMessageContent(reader: protobuf.Reader, bytes: Buffer, length: numb
     if (pieces.at(-1) === start) pieces[pieces.length - 1] = reader.pos;
     else pieces.push(start, reader.pos);
   }
-  if (reader.pos !== to) throw invalid("A message is cut off");
-  if (dataBytes === 0 && attributes === 0) throw invalid("A message needs data or at least one attribute");
+  if (reader.pos !== to) throw invalidArgument("A message is cut off");
+  if (dataBytes === 0 && attributes === 0) throw invalidArgument("A message needs data or at least one attribute");
   if (attributes > maxAttributes) {
-    throw invalid(`A message has ${attributes} attributes; at most ${maxAttributes} are taken`);
+    throw invalidArgument(`A message has ${attributes} attributes; at most ${maxAttributes} are taken`);
   }
   if (dataBytes + attributeBytes > maxMessageBytes) {
-    throw invalid(`A message has ${dataBytes + attributeBytes} bytes; at most ${maxMessageBytes} are taken`);
+    throw invalidArgument(`A message has ${dataBytes + attributeBytes} bytes; at most ${maxMessageBytes} are taken`);
   }
   return { bytes, pieces, byteLength: totalLength(pieces), orderingKey };
 }
@@ -125,7 +125,7 @@ function checkAttribute(reader: protobuf.Reader, bytes: Buffer): number {
       reader.skipType(tag & 7);
     }
   }
-  if (keyBytes === 0) throw invalid("An attribute key is empty");
+  if (keyBytes === 0) throw invalidArgument("An attribute key is empty");
   return keyBytes + valueBytes;
 }
 
@@ -139,8 +139,8 @@ function skipText(
   const length = reader.uint32();
   const from = reader.pos;
   reader.skip(length);
-  if (length > maxBytes) throw invalid(`${what} has ${length} bytes; at most ${maxBytes} are taken`);
-  if (!isUtf8(bytes.subarray(from, reader.pos))) throw invalid(`${what} is not UTF-8`);
+  if (length > maxBytes) throw invalidArgument(`${what} has ${length} bytes; at most ${maxBytes} are taken`);
+  if (!isUtf8(bytes.subarray(from, reader.pos))) throw invalidArgument(`${what} is not UTF-8`);
   return [from, reader.pos];
 }
 
@@ -148,8 +148,4 @@ function totalLength(pieces: readonly number[]): number {
   let total = 0;
   for (let i = 0; i < pieces.length; i += 2) total += pieces[i + 1]! - pieces[i]!;
   return total;
-}
-
-function invalid(message: string): RpcError {
-  return new RpcError("INVALID_ARGUMENT", message);
 }

@@ -1,5 +1,5 @@
 /** Lists in pages. */
-import { RpcError } from "../rpc-error.ts";
+import { invalidArgument } from "../rpc-error.ts";
 
 export interface PageRequest {
   readonly pageSize: number;
@@ -16,7 +16,7 @@ const maxPageSize = 1000;
 
 /** One page of the names in their order; the token is the name before the page's first. */
 export function page(names: readonly string[], { pageSize, pageToken }: PageRequest): Page {
-  if (pageSize < 0) throw new RpcError("INVALID_ARGUMENT", "page_size is negative");
+  if (pageSize < 0) throw invalidArgument("page_size is negative");
   const rest = names.filter((name) => name > pageToken).toSorted();
   const items = rest.slice(0, pageSize === 0 ? maxPageSize : Math.min(pageSize, maxPageSize));
   return { items, nextPageToken: items.length < rest.length ? items.at(-1)! : "" };

@@ -2,12 +2,13 @@
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { pubsubProtos, serviceDefinition } from "../../lib/protos.ts";
 import { withBytes } from "../grpc-server.ts";
-import { RpcError } from "../rpc-error.ts";
+import { invalidArgument } from "../rpc-error.ts";
 import { unaryMethod, type MethodHost } from "../unary-method.ts";
 import type { Broker } from "./broker.ts";
 import { readPublishRequest } from "./message-content.ts";
 import { page, type PageRequest } from "./page.ts";
 import type { Topic } from "./topic.ts";
+import { refuseUnsupported } from "./unsupported.ts";
 
 /** Publish requests travel as bytes. */
 export function publisherDefinition(): ServiceDefinition {
@@ -72,26 +73,24 @@ function toResource(topic: Topic): object {
 }
 
 function updateTopic(broker: Broker, { topic: changes, updateMask }: UpdateRequest): Topic {
-  if (!changes) throw new RpcError("INVALID_ARGUMENT", "The request names no topic");
+  if (!changes) throw invalidArgument("The request names no topic");
   const topic = broker.topic(changes.name);
   const paths = updateMask?.paths ?? [];
-  if (paths.length === 0) throw new RpcError("INVALID_ARGUMENT", "The update mask is empty");
+  if (paths.length === 0) throw invalidArgument("The update mask is empty");
   refuseMissingFeatures(changes);
   const unknown = paths.find((path) => path !== "labels");
-  if (unknown) throw new RpcError("INVALID_ARGUMENT", `${unknown} of a topic cannot be changed`);
+  if (unknown) throw invalidArgument(`${unknown} of a topic cannot be changed`);
   topic.labels = changes.labels;
   return topic;
 }
 
 function refuseMissingFeatures(resource: TopicResource): void {
-  const asked = [
+  refuseUnsupported([
     resource.messageStoragePolicy && "message_storage_policy",
     resource.kmsKeyName && "kms_key_name",
     resource.schemaSettings && "schema_settings",
     resource.messageRetentionDuration && "message_retention_duration of a topic (there is no seek)",
     resource.ingestionDataSourceSettings && "ingestion_data_source_settings",
     resource.messageTransforms.length > 0 && "message_transforms",
-  ].filter(Boolean);
-  if (asked.length === 0) return;
-  throw new RpcError("UNIMPLEMENTED", `The embedded Pub/Sub has no ${asked.join(", no ")}: leave it out`);
+  ]);
 }

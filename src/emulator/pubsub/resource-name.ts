@@ -1,5 +1,5 @@
 /** Names of topics and subscriptions. */
-import { RpcError } from "../rpc-error.ts";
+import { invalidArgument, RpcError } from "../rpc-error.ts";
 
 export type Collection = "topics" | "subscriptions";
 
@@ -20,11 +20,15 @@ export function parseResourceName(collection: Collection, name: string): Resourc
   const [projects, project, kind, id, ...rest] = name.split("/");
   const wellFormed = projects === "projects" && project && kind === collection && id && rest.length === 0;
   if (!wellFormed || !resourceId.test(id)) {
-    throw new RpcError(
-      "INVALID_ARGUMENT",
+    throw invalidArgument(
       `"${name}" is no name of ${collection}: expected projects/PROJECT/${collection}/ID, the ID 3 to 255 characters long, ` +
         `beginning with a letter, of letters, digits and - _ . ~ + %, not beginning with "goog"`,
     );
   }
   return { project, id };
+}
+
+/** @param name of a topic or subscription */
+export function resourceNotFound(name: string): RpcError {
+  return new RpcError("NOT_FOUND", `Resource not found (resource=${name})`);
 }

@@ -8,11 +8,12 @@
 import { Metadata, type ServerDuplexStream } from "@grpc/grpc-js";
 import { pause } from "../../lib/clock.ts";
 import type { Fault } from "../faults.ts";
-import { asRpcError, RpcError } from "../rpc-error.ts";
+import { asRpcError, invalidArgument, type RpcError } from "../rpc-error.ts";
 import { scriptedError, type MethodHost } from "../unary-method.ts";
 import type { Broker } from "./broker.ts";
 import { Holder, type Delivery } from "./delivery.ts";
 import { encodeReceived } from "./received-messages.ts";
+import { resourceNotFound } from "./resource-name.ts";
 import { readStreamingPullRequest, type StreamingPullRequest } from "./subscriber-requests.ts";
 import type { Consumer } from "./consumers.ts";
 import type { Subscription } from "./subscription.ts";
@@ -65,7 +66,7 @@ export class StreamingPullSession implements Consumer {
   }
 
   subscriptionDeleted(): void {
-    this.fail(new RpcError("NOT_FOUND", `Resource not found (resource=${this.#subscription?.settings.name})`));
+    this.fail(resourceNotFound(this.#subscription!.settings.name));
   }
 
   /** Ends the stream with a status. */
@@ -132,14 +133,16 @@ export class StreamingPullSession implements Consumer {
   }
 
   #follow(subscription: Subscription, request: StreamingPullRequest, bytes: Buffer): void {
-    if (request.subscription) throw invalid("Only the first message of a stream names the subscription");
+    if (request.subscription) throw invalidArgument("Only the first message of a stream names the subscription");
     if (request.maxOutstandingMessages !== 0 || request.maxOutstandingBytes !== 0) {
-      throw invalid("Only the first message of a stream sets max_outstanding_messages and max_outstanding_bytes");
+      throw invalidArgument(
+        "Only the first message of a stream sets max_outstanding_messages and max_outstanding_bytes",
+      );
     }
     if (request.streamAckDeadlineSeconds !== 0) this.holder.ackDeadlineMs = streamAckDeadlineMs(request);
     const { ackIds, modifyDeadlineAckIds, modifyDeadlineSeconds } = request;
     if (modifyDeadlineAckIds.length !== 2 * modifyDeadlineSeconds.length) {
-      throw invalid("modify_deadline_ack_ids and modify_deadline_seconds differ in number");
+      throw invalidArgument("modify_deadline_ack_ids and modify_deadline_seconds differ in number");
     }
     for (const seconds of modifyDeadlineSeconds) checkModifyDeadline(seconds);
     const acked = subscription.ackIds.readAll(bytes, ackIds);
@@ -183,13 +186,9 @@ export class StreamingPullSession implements Consumer {
 
 function streamAckDeadlineMs({ streamAckDeadlineSeconds: seconds }: StreamingPullRequest): number {
   if (seconds < minAckDeadlineSeconds || seconds > maxAckDeadlineSeconds) {
-    throw invalid(
+    throw invalidArgument(
       `stream_ack_deadline_seconds is ${seconds}; it goes from ${minAckDeadlineSeconds} to ${maxAckDeadlineSeconds}`,
     );
   }
   return seconds * 1000;
-}
-
-function invalid(message: string): RpcError {
-  return new RpcError("INVALID_ARGUMENT", message);
 }

@@ -2,7 +2,7 @@
 import type { ServerUnaryCall, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { pubsubProtos, serviceDefinition } from "../../lib/protos.ts";
 import { withBytes } from "../grpc-server.ts";
-import { RpcError } from "../rpc-error.ts";
+import { invalidArgument } from "../rpc-error.ts";
 import { unaryMethod, type MethodHost } from "../unary-method.ts";
 import { page, type PageRequest } from "./page.ts";
 import type { Broker } from "./broker.ts";
@@ -56,7 +56,7 @@ export function subscriberHandlers(
     ),
     GetSubscription: unaryMethod(host, "GetSubscription", (request: Named) => resourceOf(request.subscription)),
     UpdateSubscription: unaryMethod(host, "UpdateSubscription", ({ subscription, updateMask }: UpdateRequest) => {
-      if (!subscription) throw new RpcError("INVALID_ARGUMENT", "The request names no subscription");
+      if (!subscription) throw invalidArgument("The request names no subscription");
       return toResource(broker.updateSubscription(subscription, updateMask?.paths ?? []).settings);
     }),
     ListSubscriptions: unaryMethod(host, "ListSubscriptions", (request: ListRequest) => {
@@ -86,7 +86,7 @@ async function pull(
   call: ServerUnaryCall<PullRequest, Buffer>,
 ): Promise<Buffer> {
   const subscription = broker.subscription(request.subscription);
-  if (request.maxMessages < 1) throw new RpcError("INVALID_ARGUMENT", "max_messages is 1 at least");
+  if (request.maxMessages < 1) throw invalidArgument("max_messages is 1 at least");
   const waiting = new WaitingPull(subscription, Math.min(request.maxMessages, maxPullMessages));
   call.once("cancelled", () => waiting.end());
   waiting.begin(host.clock, request.returnImmediately);
@@ -100,7 +100,7 @@ function acknowledge(broker: Broker, bytes: Buffer): Buffer {
   const request = readAcknowledgeRequest(bytes);
   const subscription = broker.subscription(request.subscription);
   const numbers = subscription.ackIds.readAll(bytes, request.ackIds);
-  if (numbers.length === 0) throw new RpcError("INVALID_ARGUMENT", "The request has no ack IDs");
+  if (numbers.length === 0) throw invalidArgument("The request has no ack IDs");
   subscription.acknowledge(numbers);
   return empty;
 }
@@ -111,15 +111,12 @@ function modifyAckDeadline(broker: Broker, bytes: Buffer): Buffer {
   const subscription = broker.subscription(request.subscription);
   checkModifyDeadline(request.ackDeadlineSeconds);
   const numbers = subscription.ackIds.readAll(bytes, request.ackIds);
-  if (numbers.length === 0) throw new RpcError("INVALID_ARGUMENT", "The request has no ack IDs");
+  if (numbers.length === 0) throw invalidArgument("The request has no ack IDs");
   subscription.modifyDeadlines(numbers, request.ackDeadlineSeconds);
   return empty;
 }
 
 function checkAckRequest(bytes: Buffer): void {
   if (bytes.length <= maxAckRequestBytes) return;
-  throw new RpcError(
-    "INVALID_ARGUMENT",
-    `Request payload size exceeds the limit: ${maxAckRequestBytes} bytes (it has ${bytes.length})`,
-  );
+  throw invalidArgument(`Request payload size exceeds the limit: ${maxAckRequestBytes} bytes (it has ${bytes.length})`);
 }

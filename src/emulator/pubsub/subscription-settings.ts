@@ -1,7 +1,8 @@
 /** The properties of a subscription: the resource of the API, checked, in the units that the subscription works with. */
-import { RpcError } from "../rpc-error.ts";
+import { invalidArgument, RpcError } from "../rpc-error.ts";
 import { fromDurationMs, toDurationMs, type Duration } from "./duration.ts";
 import { parseResourceName } from "./resource-name.ts";
+import { refuseUnsupported } from "./unsupported.ts";
 
 /** `google.pubsub.v1.Subscription` as it is decoded, absent fields filled. */
 export interface SubscriptionResource {
@@ -123,18 +124,18 @@ export function applyMask(
   changes: SubscriptionResource,
   paths: readonly string[],
 ): SubscriptionResource {
-  if (paths.length === 0) throw new RpcError("INVALID_ARGUMENT", "The update mask is empty");
+  if (paths.length === 0) throw invalidArgument("The update mask is empty");
   const changed: Record<string, unknown> = { ...resource };
   for (const path of paths) {
     const field = updatable[path];
-    if (!field) throw new RpcError("INVALID_ARGUMENT", `${path} of a subscription cannot be changed`);
+    if (!field) throw invalidArgument(`${path} of a subscription cannot be changed`);
     changed[field] = changes[field];
   }
   return changed as unknown as SubscriptionResource;
 }
 
 function refuseMissingFeatures(resource: SubscriptionResource): void {
-  const asked = [
+  refuseUnsupported([
     resource.filter && "filter",
     resource.enableExactlyOnceDelivery && "enable_exactly_once_delivery",
     resource.retainAckedMessages && "retain_acked_messages (there is no seek)",
@@ -143,15 +144,13 @@ function refuseMissingFeatures(resource: SubscriptionResource): void {
     resource.cloudStorageConfig && "cloud_storage_config",
     resource.bigtableConfig && "bigtable_config",
     resource.messageTransforms.length > 0 && "message_transforms",
-  ].filter(Boolean);
-  if (asked.length === 0) return;
-  throw new RpcError("UNIMPLEMENTED", `The embedded Pub/Sub has no ${asked.join(", no ")}: leave it out`);
+  ]);
 }
 
 function readAckDeadline(seconds: number): number {
   if (seconds === 0) return minAckDeadlineSeconds;
   if (seconds < minAckDeadlineSeconds || seconds > maxAckDeadlineSeconds) {
-    throw invalid(
+    throw invalidArgument(
       `ack_deadline_seconds is ${seconds}; it goes from ${minAckDeadlineSeconds} to ${maxAckDeadlineSeconds}`,
     );
   }
@@ -161,7 +160,7 @@ function readAckDeadline(seconds: number): number {
 function readRetention({ messageRetentionDuration: duration }: SubscriptionResource): number {
   const { least, most, usual } = retentionBounds;
   const ms = duration ? toDurationMs(duration) : usual;
-  if (ms < least || ms > most) throw invalid("message_retention_duration goes from 10 minutes to 31 days");
+  if (ms < least || ms > most) throw invalidArgument("message_retention_duration goes from 10 minutes to 31 days");
   return ms;
 }
 
@@ -169,8 +168,8 @@ function readExpiration({ expirationPolicy }: SubscriptionResource, retentionMs:
   if (!expirationPolicy) return expirationBounds.usual;
   if (!expirationPolicy.ttl) return Infinity;
   const ms = toDurationMs(expirationPolicy.ttl);
-  if (ms < expirationBounds.least) throw invalid("expiration_policy.ttl is a day at least");
-  if (ms < retentionMs) throw invalid("expiration_policy.ttl is shorter than message_retention_duration");
+  if (ms < expirationBounds.least) throw invalidArgument("expiration_policy.ttl is a day at least");
+  if (ms < retentionMs) throw invalidArgument("expiration_policy.ttl is shorter than message_retention_duration");
   return ms;
 }
 
@@ -180,9 +179,9 @@ function readRetryPolicy(policy: SubscriptionResource["retryPolicy"]): Subscript
   const minBackoffMs = minimumBackoff ? toDurationMs(minimumBackoff) : backoffBounds.usualMin;
   const maxBackoffMs = maximumBackoff ? toDurationMs(maximumBackoff) : backoffBounds.usualMax;
   for (const ms of [minBackoffMs, maxBackoffMs]) {
-    if (ms < 0 || ms > backoffBounds.most) throw invalid("Backoffs of retry_policy go from 0 to 600 seconds");
+    if (ms < 0 || ms > backoffBounds.most) throw invalidArgument("Backoffs of retry_policy go from 0 to 600 seconds");
   }
-  if (minBackoffMs > maxBackoffMs) throw invalid("retry_policy.minimum_backoff is longer than maximum_backoff");
+  if (minBackoffMs > maxBackoffMs) throw invalidArgument("retry_policy.minimum_backoff is longer than maximum_backoff");
   return { minBackoffMs, maxBackoffMs };
 }
 
@@ -192,7 +191,7 @@ function readDeadLetterPolicy({
 }: SubscriptionResource): SubscriptionSettings["deadLetter"] {
   if (!policy?.deadLetterTopic) return undefined;
   parseResourceName("topics", policy.deadLetterTopic);
-  if (policy.deadLetterTopic === topic) throw invalid("The dead-letter topic is the subscription's own topic");
+  if (policy.deadLetterTopic === topic) throw invalidArgument("The dead-letter topic is the subscription's own topic");
   const maxDeliveryAttempts = policy.maxDeliveryAttempts || attemptBounds.usual;
   if (maxDeliveryAttempts < attemptBounds.least || maxDeliveryAttempts > attemptBounds.most) {
     throw new RpcError(
@@ -203,12 +202,8 @@ function readDeadLetterPolicy({
   return { topic: policy.deadLetterTopic, maxDeliveryAttempts };
 }
 
-function invalid(message: string): RpcError {
-  return new RpcError("INVALID_ARGUMENT", message);
-}
-
 /** @throws RpcError INVALID_ARGUMENT unless a deadline may be changed to that many seconds */
 export function checkModifyDeadline(seconds: number): void {
   if (seconds >= 0 && seconds <= maxAckDeadlineSeconds) return;
-  throw new RpcError("INVALID_ARGUMENT", `An ack deadline of ${seconds} s: it goes from 0 to ${maxAckDeadlineSeconds}`);
+  throw invalidArgument(`An ack deadline of ${seconds} s: it goes from 0 to ${maxAckDeadlineSeconds}`);
 }

@@ -1,8 +1,8 @@
 /** One unary Pull: takes what there is, or waits for the first messages. */
 import type { Clock } from "../../lib/clock.ts";
-import { RpcError } from "../rpc-error.ts";
 import { Holder, type Delivery } from "./delivery.ts";
 import type { Consumer } from "./consumers.ts";
+import { resourceNotFound } from "./resource-name.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** A pull that finds nothing for this long answers without messages. */
@@ -47,7 +47,7 @@ export class WaitingPull implements Consumer {
 
   subscriptionDeleted(): void {
     this.#leave();
-    this.#settle.reject(new RpcError("NOT_FOUND", `Resource not found (resource=${this.#subscription.settings.name})`));
+    this.#settle.reject(resourceNotFound(this.#subscription.settings.name));
   }
 
   /** Comes to nothing, unless it came to something before. */
