@@ -2,17 +2,19 @@
  * `AppendRowsRequest` on the wire. Most requests are the rows where they lie, with a header of a few bytes put into
  * the headroom in front of them; only those that carry more are copied.
  */
+import { bytesTag, varintWidth, writeVarint } from "../lib/wire-format.ts";
 import { RowBatch } from "../write/row-batch.ts";
-import { varint32Width } from "../write/wire-writer.ts";
 import type { AppendRequest } from "./append-request.ts";
 
-/** Tags of length-delimited fields. */
-const writeStream = 0x0a; // AppendRowsRequest 1
-const protoRows = 0x22; // AppendRowsRequest 4
-const traceId = 0x32; // AppendRowsRequest 6
-const writerSchema = 0x0a; // ProtoData 1
-const rows = 0x12; // ProtoData 2
-const protoDescriptor = 0x0a; // ProtoSchema 1
+/** AppendRowsRequest */
+const writeStream = bytesTag(1);
+const protoRows = bytesTag(4);
+const traceId = bytesTag(6);
+/** ProtoData */
+const writerSchema = bytesTag(1);
+const rows = bytesTag(2);
+/** ProtoSchema */
+const protoDescriptor = bytesTag(1);
 /** AppendRowsRequest 8, an enum: default_missing_value_interpretation = DEFAULT_VALUE. Unset, a missing value is NULL. */
 const missingIsDefault = Buffer.from([0x40, 0x02]);
 
@@ -58,8 +60,8 @@ export function schemaField(descriptor: Buffer): Buffer {
  */
 export function requestBytes(request: AppendRequest, preamble: RequestPreamble): Buffer {
   const rowsLength = request.byteLength;
-  const dataLength = preamble.schema.length + 1 + varint32Width(rowsLength) + rowsLength;
-  const headerLength = preamble.fields.length + 1 + varint32Width(dataLength) + dataLength - rowsLength;
+  const dataLength = preamble.schema.length + 1 + varintWidth(rowsLength) + rowsLength;
+  const headerLength = preamble.fields.length + 1 + varintWidth(dataLength) + dataLength - rowsLength;
   if (request.whole && headerLength <= RowBatch.headroom) {
     const { bytes, position } = request.pending.rows.writer;
     writeHeader(bytes, RowBatch.headroom - headerLength, preamble, dataLength, rowsLength);
@@ -80,26 +82,15 @@ function writeHeader(
 ): void {
   let at = start + preamble.fields.copy(target, start);
   target[at++] = protoRows;
-  at = putVarint(target, at, dataLength);
+  at = writeVarint(target, at, dataLength);
   at += preamble.schema.copy(target, at);
   target[at++] = rows;
-  putVarint(target, at, rowsLength);
+  writeVarint(target, at, rowsLength);
 }
 
 function delimited(tag: number, value: Buffer): Buffer {
-  const header = Buffer.alloc(1 + varint32Width(value.length));
+  const header = Buffer.alloc(1 + varintWidth(value.length));
   header[0] = tag;
-  putVarint(header, 1, value.length);
+  writeVarint(header, 1, value.length);
   return Buffer.concat([header, value]);
-}
-
-/** Returns the offset behind it. */
-function putVarint(target: Buffer, at: number, value: number): number {
-  let rest = value;
-  while (rest > 127) {
-    target[at++] = (rest & 127) | 128;
-    rest >>>= 7;
-  }
-  target[at++] = rest;
-  return at;
 }

@@ -3,6 +3,7 @@
  * They yield to the limits of the service; what the message itself carries never does.
  */
 import type { Refusal } from "../errors.ts";
+import { fieldBytes } from "../lib/wire-format.ts";
 import type { Attributes } from "../message.ts";
 
 /** Limits of the service. */
@@ -104,11 +105,4 @@ export function encodedBytes(attributes: Attributes): number {
 
 function textBytes(text: string): number {
   return fieldBytes(Buffer.byteLength(text));
-}
-
-/** A length-delimited field of a number below 16: tag, length, content. */
-export function fieldBytes(length: number): number {
-  let lengthBytes = 1;
-  for (let rest = length >>> 7; rest > 0; rest >>>= 7) lengthBytes++;
-  return 1 + lengthBytes + length;
 }

@@ -1,7 +1,8 @@
 /** Dead letters as PubsubMessages, and as many of them as one Publish request takes. */
 import protobuf from "protobufjs";
+import { bytesTag, fieldBytes } from "../lib/wire-format.ts";
 import type { DeadLetter } from "./dead-letter.ts";
-import { addedAttributes, fieldBytes, type LetterOrigin, withAdded } from "./letter-attributes.ts";
+import { addedAttributes, type LetterOrigin, withAdded } from "./letter-attributes.ts";
 
 export const publishPath = "/google.pubsub.v1.Publisher/Publish";
 
@@ -10,18 +11,16 @@ const maxMessageBytes = 10_000_000;
 const maxRequestBytes = 10_000_000;
 const maxRequestMessages = 1000;
 
-const lengthDelimited = 2;
-const tag = (field: number): number => (field << 3) | lengthDelimited;
 /** PublishRequest */
-const topic = tag(1);
-const messages = tag(2);
+const topic = bytesTag(1);
+const messages = bytesTag(2);
 /** PubsubMessage */
-const data = tag(1);
-const attributes = tag(2);
-const orderingKey = tag(5);
+const data = bytesTag(1);
+const attributes = bytesTag(2);
+const orderingKey = bytesTag(5);
 /** A map's entry */
-const entryKey = tag(1);
-const entryValue = tag(2);
+const entryKey = bytesTag(1);
+const entryValue = bytesTag(2);
 
 /**
  * The letter as a PubsubMessage: data, attributes and ordering key as they came, and what is to be told beside them. What

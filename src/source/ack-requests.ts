@@ -2,7 +2,7 @@
  * Acknowledge and ModifyAckDeadline requests, built from the bytes of the ack ids where they lie.
  * The service takes at most 512 KiB per request.
  */
-import { bytesTag, varintTag } from "./wire-cursor.ts";
+import { bytesTag, varintTag, writeVarint } from "../lib/wire-format.ts";
 
 /** 512 KiB, less a margin for what proxies may add. */
 const maxRequestBytes = 524_288 - 16_384;
@@ -114,14 +114,4 @@ function subscriptionField(kind: RequestKind, subscription: string): Buffer {
   head[0] = kind.subscriptionTag;
   const end = writeVarint(head, 1, name.length);
   return Buffer.concat([head.subarray(0, end), name]);
-}
-
-/** Writes an unsigned 32-bit integer and returns the offset behind it. */
-function writeVarint(buffer: Buffer, at: number, value: number): number {
-  while (value > 127) {
-    buffer[at++] = (value & 127) | 128;
-    value >>>= 7;
-  }
-  buffer[at++] = value;
-  return at;
 }

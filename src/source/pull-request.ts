@@ -1,6 +1,6 @@
 /** What goes up a StreamingPull stream. */
 import protobuf from "protobufjs";
-import { bytesTag, varintTag } from "./wire-cursor.ts";
+import { bytesTag, varintTag } from "../lib/wire-format.ts";
 
 export const streamingPullPath = "/google.pubsub.v1.Subscriber/StreamingPull";
 

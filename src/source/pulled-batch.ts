@@ -2,8 +2,9 @@
  * A StreamingPullResponse as it came: one buffer, and per message the few offsets that everybody needs.
  * Ids, times and attributes are read from the buffer when somebody asks for them.
  */
+import { bytesTag, varintTag } from "../lib/wire-format.ts";
 import type { Attributes, MessageBatch } from "../message.ts";
-import { bytesTag, varintTag, WireCursor } from "./wire-cursor.ts";
+import { WireCursor } from "./wire-cursor.ts";
 
 /** Offsets kept per message; each names a slot of the row that belongs to the message. */
 const messageStart = 0;

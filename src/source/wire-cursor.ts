@@ -11,11 +11,6 @@ const fixed64 = 1;
 const lengthDelimited = 2;
 const fixed32 = 5;
 
-/** The tag of a length-delimited field. */
-export const bytesTag = (field: number): number => (field << 3) | lengthDelimited;
-/** The tag of a varint field. */
-export const varintTag = (field: number): number => (field << 3) | varint;
-
 export class WireCursor {
   readonly bytes: Buffer;
   /** Offset of the next byte to be read. */

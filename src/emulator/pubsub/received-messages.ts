@@ -1,4 +1,5 @@
 /** Responses with messages, spliced together from the bytes of the stored messages. */
+import { varintWidth, writeVarint } from "../../lib/wire-format.ts";
 import type { AckIds } from "./ack-ids.ts";
 import type { Delivery } from "./delivery.ts";
 import { byteLength } from "./stored-message.ts";
@@ -18,12 +19,12 @@ export interface Encoding {
 export function encodeReceived(deliveries: readonly Delivery[], { ackIds, countAttempts, tail }: Encoding): Buffer {
   const sizes = deliveries.map((delivery) => receivedSize(delivery, ackIds, countAttempts));
   let size = tail.length;
-  for (const received of sizes) size += 1 + varintSize(received) + received;
+  for (const received of sizes) size += 1 + varintWidth(received) + received;
   const bytes = Buffer.allocUnsafe(size);
   let at = 0;
   for (const [i, delivery] of deliveries.entries()) {
     bytes[at++] = tags.receivedMessages;
-    at = writeVarint(sizes[i]!, bytes, at);
+    at = writeVarint(bytes, at, sizes[i]!);
     at = writeReceived(delivery, ackIds, countAttempts, bytes, at);
   }
   tail.copy(bytes, at);
@@ -33,8 +34,8 @@ export function encodeReceived(deliveries: readonly Delivery[], { ackIds, countA
 function receivedSize(delivery: Delivery, ackIds: AckIds, countAttempts: boolean): number {
   const ackId = ackIds.length(delivery.ackNumber);
   const message = byteLength(delivery.message);
-  const attempt = countAttempts ? 1 + varintSize(attemptOf(delivery)) : 0;
-  return 1 + varintSize(ackId) + ackId + 1 + varintSize(message) + message + attempt;
+  const attempt = countAttempts ? 1 + varintWidth(attemptOf(delivery)) : 0;
+  return 1 + varintWidth(ackId) + ackId + 1 + varintWidth(message) + message + attempt;
 }
 
 function writeReceived(
@@ -47,29 +48,15 @@ function writeReceived(
   const { message, ackNumber } = delivery;
   let at = offset;
   bytes[at++] = tags.ackId;
-  at = writeVarint(ackIds.length(ackNumber), bytes, at);
+  at = writeVarint(bytes, at, ackIds.length(ackNumber));
   at = ackIds.write(ackNumber, bytes, at);
   bytes[at++] = tags.message;
-  at = writeVarint(byteLength(message), bytes, at);
+  at = writeVarint(bytes, at, byteLength(message));
   at += message.publication.buffer.copy(bytes, at, message.start, message.end);
   if (!countAttempts) return at;
   bytes[at++] = tags.deliveryAttempt;
-  return writeVarint(attemptOf(delivery), bytes, at);
+  return writeVarint(bytes, at, attemptOf(delivery));
 }
 
 /** 1 for the first delivery. */
 const attemptOf = (delivery: Delivery): number => delivery.failures + 1;
-
-function varintSize(value: number): number {
-  let size = 1;
-  for (let rest = value >>> 7; rest > 0; rest >>>= 7) size++;
-  return size;
-}
-
-function writeVarint(value: number, bytes: Buffer, offset: number): number {
-  let at = offset;
-  let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes[at++] = (rest & 0x7f) | 0x80;
-  bytes[at++] = rest;
-  return at;
-}
