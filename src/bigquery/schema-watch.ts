@@ -2,7 +2,8 @@
  * Keeps a table's schema up to date: fetched on a schedule and on demand, one fetch at a time and never in quick
  * succession. A failed fetch is repeated with backoff.
  */
-import type { Clock, Timer } from "../lib/clock.ts";
+import { Alarm } from "../lib/alarm.ts";
+import type { Clock } from "../lib/clock.ts";
 import { backoffMs } from "../lib/retry.ts";
 import type { TableSchema } from "../schema/table-schema.ts";
 import type { AppendObserver } from "./append-observer.ts";
@@ -38,14 +39,14 @@ export class SchemaWatch {
   #wanted = false;
   /** When the last fetch that succeeded began. */
   #seenAt = { monotonicMs: -Infinity, wallMs: -Infinity };
-  #nextAtMs = Infinity;
-  #timer: Timer | undefined;
+  readonly #alarm: Alarm;
   /** Those who wait for the fetch that is under way, and for the one after it. */
   #served: (() => void)[] = [];
   #waiting: (() => void)[] = [];
 
   constructor(options: SchemaWatchOptions) {
     this.#options = options;
+    this.#alarm = new Alarm(options.clock, () => void this.#fetch());
   }
 
   get schema(): TableSchema | undefined {
@@ -77,7 +78,7 @@ export class SchemaWatch {
   /** Has the schema fetched as soon as may be. */
   refreshSoon(): void {
     this.#wanted = this.#fetching;
-    this.#fetchAt(this.#trouble ? this.#nextAtMs : this.#seenAt.monotonicMs + minGapMs);
+    this.#fetchAt(this.#trouble ? this.#alarm.atMs : this.#seenAt.monotonicMs + minGapMs);
   }
 
   /** The schema was seen within the last `ageMs`, and after a moment of the wall clock. */
@@ -87,7 +88,7 @@ export class SchemaWatch {
 
   close(): void {
     this.#closing.abort();
-    this.#timer?.cancel();
+    this.#alarm.cancel();
     this.#serve();
     this.#served = this.#waiting;
     this.#serve();
@@ -96,11 +97,7 @@ export class SchemaWatch {
 
   /** Brings the next fetch forward to a moment of the monotonic clock. */
   #fetchAt(atMs: number): void {
-    if (atMs >= this.#nextAtMs || this.#fetching || this.#closing.signal.aborted) return;
-    this.#timer?.cancel();
-    this.#nextAtMs = atMs;
-    const { clock } = this.#options;
-    this.#timer = clock.setTimer(() => void this.#fetch(), atMs - clock.monotonic());
+    if (!this.#fetching && !this.#closing.signal.aborted) this.#alarm.setAt(atMs);
   }
 
   async #fetch(): Promise<void> {
@@ -110,7 +107,6 @@ export class SchemaWatch {
     this.#waiting = [];
     this.#fetching = true;
     this.#wanted = false;
-    this.#nextAtMs = Infinity;
     const schema = await this.#look();
     this.#fetching = false;
     if (this.#closing.signal.aborted) return;

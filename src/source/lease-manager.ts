@@ -4,8 +4,9 @@
  * Leases are kept per batch. A batch that is settled within the stream's own deadline costs nothing; one that takes
  * longer is extended shortly before its deadline, for as long as 99 of 100 messages take. Only the monotonic clock counts.
  */
+import { Alarm } from "../lib/alarm.ts";
 import { backoffMs } from "../lib/retry.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { AckTimes } from "./ack-times.ts";
 
 export interface LeaseOptions {
@@ -57,8 +58,7 @@ export class LeaseManager<B extends { readonly length: number }> {
   readonly #random: () => number;
   readonly #leases = new Map<B, Lease<B>>();
   readonly #ackTimes = new AckTimes();
-  #timer: Timer | undefined;
-  #timerAt = Infinity;
+  readonly #alarm: Alarm;
   #failures = 0;
   #retryAt = -Infinity;
 
@@ -67,6 +67,7 @@ export class LeaseManager<B extends { readonly length: number }> {
     this.#clock = clock;
     this.#actions = actions;
     this.#random = random;
+    this.#alarm = new Alarm(clock, () => this.#attendAll());
   }
 
   /** Number of batches under lease. */
@@ -94,7 +95,7 @@ export class LeaseManager<B extends { readonly length: number }> {
       ended: false,
     };
     this.#leases.set(batch, lease);
-    this.#wakeAt(this.#dueAt(lease));
+    this.#alarm.setAt(this.#dueAt(lease));
   }
 
   /**
@@ -126,8 +127,7 @@ export class LeaseManager<B extends { readonly length: number }> {
 
   /** Stops extending. */
   close(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#alarm.cancel();
     this.#leases.clear();
   }
 
@@ -139,16 +139,7 @@ export class LeaseManager<B extends { readonly length: number }> {
     return lease.settling || lease.ended ? Infinity : lease.receivedAt + this.#options.releaseAfterMs;
   }
 
-  #wakeAt(at: number): void {
-    if (at >= this.#timerAt) return;
-    this.#timer?.cancel();
-    this.#timerAt = at;
-    this.#timer = this.#clock.setTimer(() => this.#wake(), at - this.#clock.monotonic());
-  }
-
-  #wake(): void {
-    this.#timer = undefined;
-    this.#timerAt = Infinity;
+  #attendAll(): void {
     const now = this.#clock.monotonic();
     const seconds = this.extensionSeconds;
     let next = Infinity;
@@ -157,7 +148,7 @@ export class LeaseManager<B extends { readonly length: number }> {
       else if (lease.extendAt <= now + coalesceMs) this.#attend(lease, now, seconds);
       next = Math.min(next, this.#dueAt(lease));
     }
-    this.#wakeAt(next);
+    this.#alarm.setAt(next);
   }
 
   #end(lease: Lease<B>, reason: "release" | "limitReached"): void {
@@ -181,7 +172,7 @@ export class LeaseManager<B extends { readonly length: number }> {
       lease.deadlineAt = now + seconds * 1000;
       lease.extendAt = extendAt(now, seconds * 1000);
     } else lease.extendAt = this.#nextRetryAt();
-    this.#wakeAt(this.#dueAt(lease));
+    this.#alarm.setAt(this.#dueAt(lease));
   }
 
   /** One pause for all extensions that fail together, so that they are tried again together. */

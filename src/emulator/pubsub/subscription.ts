@@ -5,7 +5,8 @@
  * ignored, as the service does without exactly-once delivery. A message whose lease ran out can still be acked until it
  * is handed out again.
  */
-import type { Clock, Timer } from "../../lib/clock.ts";
+import { Alarm } from "../../lib/alarm.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { AckIds } from "./ack-ids.ts";
 import { unchain } from "./chain.ts";
 import { Consumers, type Consumer } from "./consumers.ts";
@@ -42,13 +43,12 @@ export class Subscription {
   readonly #byAckNumber = new Map<number, Delivery>();
   /** Ends of leases and of backoffs. */
   readonly #deadlines = new DeadlineQueue<Queued>();
+  readonly #alarm: Alarm;
   readonly #expiration: Expiration;
   #lastAckNumber = 0;
   #held = 0;
   #unacked = 0;
   #distributing = false;
-  #timer: Timer | undefined;
-  #timerAtMs = Infinity;
 
   constructor(settings: SubscriptionSettings, { clock, ackIds, forward, onExpired }: Surroundings) {
     this.#settings = settings;
@@ -56,6 +56,7 @@ export class Subscription {
     this.#queue = new MessageQueue(settings.ordered);
     this.#clock = clock;
     this.#forward = forward;
+    this.#alarm = new Alarm(clock, () => this.#fallDue());
     this.#expiration = new Expiration(clock, this, onExpired);
   }
 
@@ -147,12 +148,12 @@ export class Subscription {
     this.#distributing = true;
     while (this.#handOut());
     this.#distributing = false;
-    this.#setTimer();
+    this.#alarm.setAt(this.#deadlines.nextAtMs());
   }
 
   /** Tells the consumers that the subscription is gone, and frees everything. */
   delete(): void {
-    this.#timer?.cancel();
+    this.#alarm.cancel();
     this.#expiration.stop();
     for (const consumer of this.#consumers.removeAll()) consumer.subscriptionDeleted();
     this.#byAckNumber.clear();
@@ -304,16 +305,7 @@ export class Subscription {
     this.#unacked--;
   }
 
-  #setTimer(): void {
-    const at = this.#deadlines.nextAtMs();
-    if (at >= this.#timerAtMs) return;
-    this.#timer?.cancel();
-    this.#timerAtMs = at;
-    this.#timer = this.#clock.setTimer(() => this.#fallDue(), at - this.#clock.monotonic());
-  }
-
   #fallDue(): void {
-    this.#timerAtMs = Infinity;
     const now = this.#clock.monotonic();
     for (let item = this.#deadlines.shiftDue(now); item; item = this.#deadlines.shiftDue(now)) {
       if (item instanceof OrderingKey || item.state === "backing-off") this.#endBackoff(item);
