@@ -13,9 +13,9 @@ export function observePull(metrics: PipelineMetrics): PullObserver {
     responseDropped: () => metrics.count("droppedResponses", 1),
     acked: (messages) => metrics.count("ackedMessages", messages),
     nacked: (messages) => metrics.count("nackedMessages", messages),
-    extended(messages, requests) {
+    extended(messages) {
       metrics.count("extendedMessages", messages);
-      metrics.count("extensionRequests", requests);
+      metrics.count("extensionRequests", 1);
     },
     requestFailed: (kind, messages) => metrics.count("failedAckMessages", messages, kind),
     leaseEnded: (messages, reason) => metrics.count("endedLeases", messages, reason),

@@ -10,7 +10,7 @@ export interface Endpoint {
 }
 
 /** `host:port` as gRPC and HTTP write it. */
-export function authority(endpoint: Endpoint): string {
+function authority(endpoint: Endpoint): string {
   const host = endpoint.host.includes(":") ? `[${endpoint.host}]` : endpoint.host;
   return `${host}:${endpoint.port}`;
 }

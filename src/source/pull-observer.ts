@@ -8,8 +8,8 @@ export interface PullObserver {
   acked(messages: number): void;
   /** The service has taken a request that gives so many messages back, at once or after a pause. */
   nacked(messages: number): void;
-  /** The service has extended the leases of so many messages, by so many requests. */
-  extended(messages: number, requests: number): void;
+  /** The service has taken a request that extends the leases of so many messages. */
+  extended(messages: number): void;
   /** A request for so many messages was given up: the service may deliver them again. */
   requestFailed(kind: "ack" | "nack" | "extend", messages: number): void;
   /** The leases of so many messages are not extended any more: `maxAckExtensionPeriod` or `releaseAfter` is over. */

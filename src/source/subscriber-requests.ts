@@ -140,7 +140,7 @@ export class SubscriberRequests {
   #countTaken(kind: RequestKind, ids: number): void {
     if (kind === "ack") this.#options.observer.acked(ids);
     else if (kind === "nack") this.#options.observer.nacked(ids);
-    else this.#options.observer.extended(ids, 1);
+    else this.#options.observer.extended(ids);
   }
 
   #failed(kind: RequestKind, request: AckRequest, error: unknown): Verdict {

@@ -18,6 +18,8 @@ export interface JournalRecord {
 
 export class Journal {
   readonly #file: number;
+  /** Where the next record goes. */
+  #end = 0;
 
   private constructor(file: number) {
     this.#file = file;
@@ -41,8 +43,6 @@ export class Journal {
     journal.#end = Math.max(end, formatLine.length);
     return journal;
   }
-
-  #end = 0;
 
   append(head: object, bytes: Buffer = Buffer.alloc(0)): void {
     const json = Buffer.from(JSON.stringify(head));
