@@ -28,8 +28,9 @@ export interface PipelineObserver {
   givenBack(messages: number): void;
 }
 
-/** Shares of the drain's time after which appends, and after which letters and settlements, are waited for no longer. */
+/** Shares of the drain's time after which appends, letters and settlements are waited for no longer. */
 const appendShare = 0.8;
+const letterShare = 0.9;
 const settleShare = 0.95;
 
 export class Pipeline {
@@ -130,7 +131,8 @@ export class Pipeline {
     this.#pulling.abort();
     await this.#by(start + timeoutMs * appendShare, this.#flush(start + timeoutMs * appendShare));
     this.#delivering.abort();
-    await this.#by(start + timeoutMs * settleShare, Promise.all(this.#underWay));
+    await this.#by(start + timeoutMs * letterShare, Promise.all(this.#underWay));
+    await this.#by(start + timeoutMs * settleShare, this.#endLetters());
     await this.#by(start + timeoutMs, this.#close());
     this.#phase = "STOPPED";
   }
@@ -140,9 +142,16 @@ export class Pipeline {
     await this.#destination.drain(deadlineMs);
   }
 
-  /** Letters that still wait end here as not published, so that the source gives their messages back. */
-  async #close(): Promise<void> {
+  /**
+   * Letters that still wait end here as not published. Only their messages are given back, and only the way of their
+   * batch can say so: the source would give back the whole of it, with rows that are in the table.
+   */
+  async #endLetters(): Promise<void> {
     await this.#deadLetters?.close();
+    await Promise.all(this.#underWay);
+  }
+
+  async #close(): Promise<void> {
     await this.#source.close();
     await this.#destination.close();
   }

@@ -356,6 +356,30 @@ describe("drain", () => {
     ]);
   });
 
+  test("letters that still wait when the time is nearly over keep only their own messages from being acked", async () => {
+    const story = new Story([batchOf("a", 3)]);
+    const confirmation = Promise.withResolvers<void>();
+    story.deadLetters.confirmed = confirmation.promise;
+    story.deadLetters.result = () => ({ ok: false, reason: "Millrace is stopping" });
+    story.deadLetters.close = async () => confirmation.resolve();
+    story.destination.outcomes = async () => new Map([[1, refused("OUT_OF_RANGE")]]);
+    const pipeline = story.pipeline();
+    await actionsOf(story, pipeline);
+    const drained = pipeline.drain(10_000);
+    await story.clock.advance(8999);
+    expect(story.actions.at(-1)).toBe("drain destination by 8000");
+    await story.clock.advance(1001);
+    await drained;
+    expect(story.actions.slice(-6)).toEqual([
+      "published",
+      "count 0 letters, 1 failed",
+      "count 1 given back",
+      "settle a: ack 2, nack 1 for 10000 ms",
+      "close source",
+      "close destination",
+    ]);
+  });
+
   test("a part that hangs cannot keep the drain beyond its time", async () => {
     const story = new Story([batchOf("a", 1)]);
     story.destination.outcomes = () => new Promise(() => undefined);
