@@ -1,4 +1,4 @@
-/** Files that a person names: what they hold, or why it cannot be had. */
+/** Files that a person names: what they hold, or why they cannot be had. */
 import { readFileSync } from "node:fs";
 import { SetupError } from "../errors.ts";
 
@@ -24,6 +24,17 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** What is told when the system does not hand a file over. */
 export function unreadable(file: string, error: unknown): SetupError {
+  return new SetupError(`${file} cannot be read: ${reasonOf(error, reasons)}`);
+}
+
+/** What is told when the system does not let a file be written. */
+export function unwritable(file: string, error: unknown): SetupError {
+  return new SetupError(
+    `${file} cannot be written: ${reasonOf(error, { ...reasons, ENOENT: "there is no such directory" })}`,
+  );
+}
+
+function reasonOf(error: unknown, reasons: Readonly<Record<string, string>>): string {
   const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-  return new SetupError(`${file} cannot be read: ${reasons[code] ?? code}`);
+  return reasons[code] ?? code;
 }

@@ -218,12 +218,16 @@ payloads: { projects/p/topics/orders: ${root}schemas/orders/messages.jsonl }
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  test("a port in use ends it with 2, and so does a setup with faults", async () => {
+  test("a port in use ends it with 2, and so do a data file that cannot be and a setup with faults", async () => {
     const { environment } = await startEmulator();
     const taken = environment.get("PUBSUB_EMULATOR_HOST")!.split(":")[1]!;
     const second = millrace("emulator", "--pubsub-port", taken, "--bigquery-port", "0", "--storage-port", "0");
     expect([second.status, second.stdout]).toEqual([2, ""]);
     expect(second.stderr).toContain(`Port ${taken} is in use`);
+
+    const nowhere = millrace("emulator", "--pubsub-port", "0", "--data", "/nowhere/rows.data");
+    expect([nowhere.status, nowhere.stdout]).toEqual([2, ""]);
+    expect(nowhere.stderr).toBe("millrace: /nowhere/rows.data cannot be written: there is no such directory\n");
 
     const faulty = millrace("emulator", "--setup", fileOf("setup.yaml", "topics: [orders]\ntabels: {}\n"));
     expect(faulty.status).toBe(2);
@@ -285,6 +289,18 @@ describe("run", () => {
     expect(millrace.running).toBe(true);
     millrace.signal(signal);
     expect(await millrace.exit()).toBe(status);
+  });
+
+  test("a signal while the program is still loading ends it in good order, with 0", async () => {
+    const signalWhileLoading = `import { registerHooks } from "node:module";
+      registerHooks({ load(url, context, next) {
+        if (url.endsWith("/service.ts")) process.kill(process.pid, "SIGTERM");
+        return next(url, context);
+      } });`;
+    const millrace = await start(0, {}, ["--import", `data:text/javascript,${encodeURIComponent(signalWhileLoading)}`]);
+    expect(await millrace.exit()).toBe(0);
+    expect(millrace.log.at(-1)!.msg).toBe("pipeline drained");
+    expect(pubsub.subscription("projects/p/subscriptions/orders").messages()).toHaveLength(1);
   });
 
   test("a drain ends with 0 within drainTimeout even if an append is never answered; the message comes again", async () => {

@@ -35,7 +35,7 @@ const defaultMaxRequestBytes = 10 * 2 ** 20;
 /**
  * Starts both servers on 127.0.0.1.
  *
- * @throws MillraceError when `data` names a file of another kind; Error when a port is taken
+ * @throws SetupError when `data` names a file that is none of ours or cannot be had; Error when a port is taken
  */
 export async function startBigQueryEmulator(options: BigQueryEmulatorOptions = {}): Promise<BigQueryEmulator> {
   const emulator = new BigQueryEmulator(options);

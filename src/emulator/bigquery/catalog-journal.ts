@@ -40,7 +40,7 @@ interface SavedState {
  * Makes all changes again that the file holds, then writes down those to come.
  *
  * @returns what closes the file
- * @throws MillraceError when the file is something else
+ * @throws SetupError when the file is something else, or cannot be had
  */
 export function keepCatalog(catalog: Catalog, path: string): () => void {
   const descriptors = new Descriptors();

@@ -5,9 +5,10 @@
  * the body: length of its JSON head (4 bytes), the head, and raw bytes (a descriptor or rows). A record that was cut
  * short by the end of a process is left out, and the file is cut back to the last whole one.
  */
-import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
-import { MillraceError } from "../../errors.ts";
+import { SetupError } from "../../errors.ts";
+import { readBytes, unwritable } from "../../lib/read-file.ts";
 
 const formatLine = Buffer.from("millrace embedded BigQuery, format 1\n");
 
@@ -28,15 +29,15 @@ export class Journal {
   /**
    * Opens or creates the file and hands every record in it to `replay`.
    *
-   * @throws MillraceError when the file is something else
+   * @throws SetupError when the file is something else, or cannot be had
    */
   static open(path: string, replay: (record: JournalRecord) => void): Journal {
-    const content = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
+    const content = existsSync(path) ? readBytes(path) : Buffer.alloc(0);
     if (content.length > 0 && !content.subarray(0, formatLine.length).equals(formatLine)) {
-      throw new MillraceError(`${path} is no data file of the embedded BigQuery: name another file, or a new one`);
+      throw new SetupError(`${path} is no data file of the embedded BigQuery: name another file, or a new one`);
     }
     const end = content.length === 0 ? 0 : replayRecords(content, replay);
-    const file = openSync(path, content.length === 0 ? "w" : "r+");
+    const file = openFile(path, content.length === 0 ? "w" : "r+");
     const journal = new Journal(file);
     ftruncateSync(file, end);
     if (end === 0) writeSync(file, formatLine, 0, formatLine.length, 0);
@@ -65,6 +66,14 @@ export class Journal {
       written += writeSync(this.#file, record, written, record.length - written, this.#end + written);
     }
     this.#end += record.length;
+  }
+}
+
+function openFile(path: string, flags: "w" | "r+"): number {
+  try {
+    return openSync(path, flags);
+  } catch (error) {
+    throw unwritable(path, error);
   }
 }
 
