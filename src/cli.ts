@@ -3,6 +3,7 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import type { EmulatorFlags } from "./commands/emulator.ts";
 import { MillraceError } from "./errors.ts";
+import { firstSignal } from "./lib/signals.ts";
 import { version } from "./lib/version.ts";
 
 const exitStatuses = `
@@ -24,8 +25,10 @@ program
     "\nLogs go to standard error, one JSON object a line. A second signal ends the process at once.",
   )
   .action(async (options: { config: string }) => {
+    // Loading the rest takes a while; a signal that comes meanwhile is no reason to fail.
+    const signal = firstSignal();
     const { run } = await import("./commands/run.ts");
-    await run(options.config);
+    await run(options.config, signal);
   });
 
 program

@@ -1,15 +1,14 @@
 import { loadConfig } from "../config-file.ts";
-import { firstSignal } from "../lib/signals.ts";
 import { Service } from "../service.ts";
 import { openLog } from "../telemetry/log.ts";
 
 /**
  * Runs the pipelines of a configuration file until a signal, drains them and ends the process: with 0, or with 1 after a defect.
  *
+ * @param signal resolves with the name of the signal
  * @throws FaultReport with every fault of the file; SetupError when the HTTP port cannot be had
  */
-export async function run(file: string): Promise<never> {
-  const signal = firstSignal();
+export async function run(file: string, signal: Promise<string>): Promise<never> {
   const crash = firstCrash();
   const config = loadConfig(file, process.env);
   const log = openLog(config.service.log.level);
