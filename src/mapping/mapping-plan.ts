@@ -51,6 +51,8 @@ export interface ColumnPlan {
   readonly required: boolean;
   /** An explicit null is written as JSON null. */
   readonly keepsNull: boolean;
+  /** Its dates and times have a form of their own. */
+  readonly hasFormat: boolean;
 }
 
 export type Conversions = { readonly [Kind in FieldKind]?: Convert };
@@ -128,6 +130,7 @@ class ColumnPlanner {
       conversions: this.#conversions(column, path, own),
       required: column.mode === "REQUIRED" && !takesDefault(column, this.#options.missingValues),
       keepsNull: own.jsonNull === "keep",
+      hasFormat: own.format !== undefined,
     };
   }
 

@@ -1,5 +1,8 @@
 /** Numbers as JSON writes them. */
-import { caseBit, letterE, minus, plus, point, zero } from "./ascii.ts";
+import * as ascii from "./ascii.ts";
+
+/** Bound here, since the engine folds a module's own constants, and not those that it imports. */
+const { caseBit, letterE, minus, plus, point, zero } = ascii;
 
 /** The offset behind the number that begins at `start`; −1 − o where the grammar breaks at offset o. */
 export function scanNumber(bytes: Buffer, start: number, end: number): number {

@@ -3,47 +3,21 @@
  * and gives back the offset behind it; none looks beyond `end`, where the payload ends. What breaks the grammar, is no
  * UTF-8 or has half a surrogate pair is thrown as a PayloadFault with the code MALFORMED_PAYLOAD.
  */
-import {
-  backslash,
-  blank,
-  caseBit,
-  colon,
-  letterE,
-  letterF,
-  letterN,
-  letterT,
-  minus,
-  point,
-  quote,
-  zero,
-} from "./ascii.ts";
+import * as ascii from "./ascii.ts";
 import { firstBadEscape, unescape } from "./json-text.ts";
 import { scanNumber } from "./json-number.ts";
-import { emptyHash, finishHash, hashOf, mixWord } from "./key-hash.ts";
+import * as keyHash from "./key-hash.ts";
 import { PayloadFault } from "./payload-fault.ts";
+import * as plainWords from "./plain-words.ts";
 import { isValidUtf8 } from "./utf8.ts";
+
+/** Bound here, since the engine folds a module's own constants, and not those that it imports. */
+const { backslash, blank, caseBit, colon, letterE, letterF, letterN, minus, point, quote, zero } = ascii;
+const { bytesBeforeStop, highBits, stopBits } = plainWords;
+const { emptyHash, finishHash, mixWord } = keyHash;
 
 /** Levels of objects and arrays that a payload may have. */
 export const maxPayloadDepth = 1000;
-
-/** The high bit of each byte of a word. */
-export const highBits = 0x80808080 | 0;
-
-/**
- * Which of four bytes end a run of plain characters: the high bit of the first (lowest) byte that is a quote, a backslash or
- * a control character is set, none when there is no such byte. Bits above the first are not to be trusted.
- */
-export function stopBits(word: number): number {
-  const quotes = (word ^ 0x22222222) - 0x01010101;
-  const backslashes = (word ^ 0x5c5c5c5c) - 0x01010101;
-  const controls = word - 0x20202020;
-  return (quotes | backslashes | controls) & ~word & highBits;
-}
-
-/** How many bytes stand before the first that `stopBits` marks. */
-export function bytesBeforeStop(stops: number): number {
-  return (31 - Math.clz32(stops & -stops)) >> 3;
-}
 
 const word = (text: string): number => Buffer.from(text).readInt32LE(0);
 const wordTrue = word("true");
@@ -169,7 +143,9 @@ export class JsonReader {
   #scanUnusualKey(start: number): number {
     const close = this.scanText(start);
     this.keyLength = this.escaped ? this.resolve(start, close) : close - start;
-    this.hash = this.escaped ? hashOf(this.scratch, 0, this.keyLength) : hashOf(this.bytes, start, close);
+    this.hash = this.escaped
+      ? keyHash.hashOf(this.scratch, 0, this.keyLength)
+      : keyHash.hashOf(this.bytes, start, close);
     return close;
   }
 
@@ -213,10 +189,15 @@ export class JsonReader {
 
   /** `true` or `false`, by its first letter. */
   scanBoolean(at: number): number {
-    if (this.bytes[at] === letterT && at + 4 <= this.end && this.view.getInt32(at, true) === wordTrue) return at + 4;
-    if (this.bytes[at] === letterF && at + 5 <= this.end && this.view.getInt32(at + 1, true) === wordAlse)
-      return at + 5;
-    return this.fail(at, "true or false");
+    const end = this.booleanEnd(at);
+    return end < 0 ? this.fail(at, "true or false") : end;
+  }
+
+  /** The offset behind `true` or `false`; −1 when neither begins at `at`. */
+  booleanEnd(at: number): number {
+    const { bytes, view, end } = this;
+    if (at + 4 <= end && view.getInt32(at, true) === wordTrue) return at + 4;
+    return at + 5 <= end && bytes[at] === letterF && view.getInt32(at + 1, true) === wordAlse ? at + 5 : -1;
   }
 
   scanNull(at: number): number {
@@ -227,7 +208,7 @@ export class JsonReader {
   /** The payload ends here, but for blanks. */
   finish(at: number): void {
     at = this.skipBlanks(at);
-    if (at < this.end) this.fail(at, "nothing behind the value");
+    if (at !== this.end) this.fail(at, "nothing behind the value");
   }
 
   /** @param expected what should stand there, as it is told to the reader */

@@ -1,5 +1,8 @@
 /** Escapes of JSON texts: checked, or resolved into UTF-8. */
-import { backslash, caseBit, letterU } from "./ascii.ts";
+import * as ascii from "./ascii.ts";
+
+/** Bound here, since the engine folds a module's own constants, and not those that it imports. */
+const { backslash, caseBit, letterU } = ascii;
 
 /** What the character behind a backslash stands for; 0 where there is no such escape (`\u` is not in the table). */
 const simpleEscapes = new Uint8Array(256);

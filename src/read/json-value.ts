@@ -1,18 +1,10 @@
 /** One whole JSON value of any kind, stepped over and checked. */
-import {
-  closeBrace,
-  closeBracket,
-  comma,
-  letterF,
-  letterN,
-  letterT,
-  minus,
-  openBrace,
-  openBracket,
-  quote,
-  zero,
-} from "./ascii.ts";
+import * as ascii from "./ascii.ts";
 import { maxPayloadDepth, type JsonReader } from "./json-reader.ts";
+
+/** Bound here, since the engine folds a module's own constants, and not those that it imports. */
+const { closeBrace, closeBracket, comma, letterF, letterN, letterT, minus, openBrace, openBracket, quote, zero } =
+  ascii;
 
 /** What a value must keep to beyond JSON's grammar. Each method throws a PayloadFault when it does not. */
 export interface ValueRules {

@@ -5,19 +5,7 @@
 import type { Fault, RefusalCode } from "../errors.ts";
 import { kindMismatch, noArray } from "../mapping/mapping-plan.ts";
 import type { FieldKind } from "../schema/field.ts";
-import {
-  closeBrace,
-  closeBracket,
-  comma,
-  letterF,
-  letterN,
-  letterT,
-  minus,
-  openBrace,
-  openBracket,
-  quote,
-  zero,
-} from "../read/ascii.ts";
+import * as ascii from "../read/ascii.ts";
 import type { JsonReader } from "../read/json-reader.ts";
 import { KeySet } from "../read/key-set.ts";
 import { PayloadFault } from "../read/payload-fault.ts";
@@ -27,8 +15,12 @@ import { JsonCells } from "./json-cells.ts";
 import type { Key } from "./key-table.ts";
 import { isRangeInOrder } from "./range-order.ts";
 import type { ColumnStep, RecordStep } from "./record-step.ts";
-import { copyDouble, copyInteger } from "./number-copy.ts";
-import { copyText } from "./text-copy.ts";
+import { takeShortcut } from "./shortcuts.ts";
+import { writeText } from "./text-writer.ts";
+
+/** Bound here, since the engine folds a module's own constants, and not those that it imports. */
+const { closeBrace, closeBracket, comma, letterF, letterN, letterT, minus, openBrace, openBracket, quote, zero } =
+  ascii;
 
 export interface JsonWalkOptions {
   readonly dropUnknownFields: boolean;
@@ -69,61 +61,75 @@ export class JsonWalk {
     this.#strays.clear();
     const at = reader.skipBlanks(start);
     if (reader.peek(at) !== openBrace) reader.fail(at, "an object");
-    reader.finish(this.#object(record, at + 1));
+    reader.finish(this.#object(record, at));
     return !this.#hasMissing;
   }
 
-  /** The members of an object, from behind its opening brace. Returns the offset behind the closing one. */
+  /** The object whose opening brace is at `at`. Returns the offset behind the closing one. */
   #object(record: RecordStep, at: number): number {
     const reader = this.#reader;
-    const { view, end } = reader;
+    const { bytes, view, end } = reader;
     const seenIn = record.seenIn;
     const visit = record.beginVisit();
     const fieldsAt = this.#out.position;
     let key = record.start;
+    let separator = openBrace;
     let lastSlot = -1;
     let inOrder = true;
-    at = reader.skipBlanks(at);
-    let next = reader.peek(at);
-    while (next !== closeBrace) {
-      const keyAt = at;
+    for (;;) {
+      // What compact JSON has next: the separator, and right behind it the key that came next the last time.
       const guess = key.next;
-      if (guess !== undefined && guess.isAt(view, at, end)) {
+      const isGuessed = guess !== undefined && at < end && bytes[at] === separator && guess.isAt(view, at + 1, end);
+      if (isGuessed) {
         key = guess;
-        at = reader.skipBlanks(at + guess.length);
+        at += guess.length + 1;
       } else {
-        key = this.#unguessedKey(record, visit, key, at);
+        at = this.#nextKey(separator, at);
+        if (reader.peek(at) === closeBrace) break;
+        key = this.#keyAt(record, visit, key, at);
         at = this.#valueAt;
       }
+      separator = comma;
       const slot = key.slot;
-      if (seenIn[slot] === visit) this.#fail("DUPLICATE_FIELD", "the field comes twice in one object", keyAt);
+      if (seenIn[slot] === visit) this.#failDuplicate(at);
       seenIn[slot] = visit;
       const step = key.step;
       if (step === undefined) {
-        at = this.#dropped.skip(at, record.depth);
-      } else {
-        if (slot < lastSlot) inOrder = false;
-        lastSlot = slot;
-        at = this.#member(step, at);
+        at = this.#dropped.skip(reader.skipBlanks(at), record.depth);
+        continue;
       }
-      at = reader.skipBlanks(at);
-      next = reader.peek(at);
-      if (next === comma) at = reader.skipBlanks(at + 1);
-      else if (next !== closeBrace) reader.fail(at, "a comma or a closing brace");
+      if (slot < lastSlot) inOrder = false;
+      lastSlot = slot;
+      const after = step.repeated ? -1 : takeShortcut(step.shortcut, reader, at, step.tag, this.#out);
+      at = after < 0 ? this.#member(step, reader.skipBlanks(at)) : after;
     }
     if (!inOrder) record.order.restore(this.#out, fieldsAt);
     if (!record.isComplete(visit)) this.#hasMissing = true;
     return at + 1;
   }
 
-  /** The key behind `previous`, which is not the one that followed it the last time. Sets `#valueAt`. */
-  #unguessedKey(record: RecordStep, visit: number, previous: Key, at: number): Key {
+  /** Steps over a separator and the blanks around it. Returns where a key or the closing brace must stand. */
+  #nextKey(separator: number, at: number): number {
     const reader = this.#reader;
-    // The guessed member may just be absent.
-    const afterGuess = previous.next?.next;
-    if (afterGuess?.isAt(reader.view, at, reader.end)) {
-      this.#valueAt = reader.skipBlanks(at + afterGuess.length);
-      return afterGuess;
+    if (separator === openBrace) return reader.skipBlanks(at + 1);
+    at = reader.skipBlanks(at);
+    const next = reader.peek(at);
+    if (next === closeBrace) return at;
+    if (next !== comma) reader.fail(at, "a comma or a closing brace");
+    at = reader.skipBlanks(at + 1);
+    if (reader.peek(at) !== quote) reader.fail(at, "a key in quotes");
+    return at;
+  }
+
+  /** The key that stands at `at`, behind `previous`. Sets `#valueAt`. */
+  #keyAt(record: RecordStep, visit: number, previous: Key, at: number): Key {
+    const reader = this.#reader;
+    // Behind blanks the guess may be right all the same; or the guessed member is absent, and the one behind it comes.
+    const guess = previous.next;
+    const likely = guess?.isAt(reader.view, at, reader.end) ? guess : guess?.next;
+    if (likely?.isAt(reader.view, at, reader.end)) {
+      this.#valueAt = at + likely.length;
+      return likely;
     }
     const key = this.#lookUpKey(record, visit, previous, at);
     if (key !== record.stray) previous.next = key;
@@ -139,7 +145,7 @@ export class JsonWalk {
     const end = start + reader.keyLength;
     const key = record.keys.find(reader.hash, bytes, start, end) ?? this.#newKey(record, bytes, start, end, at);
     if (key === undefined && !this.#strays.add(record.beginStray(visit, previous, this.#strays), at + 1, close)) {
-      this.#fail("DUPLICATE_FIELD", "the field comes twice in one object", at);
+      this.#failDuplicate(at);
     }
     this.#valueAt = reader.skipColon(close + 1);
     return key ?? record.stray;
@@ -196,6 +202,8 @@ export class JsonWalk {
   }
 
   #element(step: ColumnStep, at: number): number {
+    const after = takeShortcut(step.shortcut, this.#reader, at, step.tag, this.#out);
+    if (after >= 0) return after;
     const character = this.#reader.peek(at);
     if (character === letterN) return this.#nullElement(step, at);
     if (!step.packed) this.#out.varint32(step.tag);
@@ -213,12 +221,8 @@ export class JsonWalk {
   #value(step: ColumnStep, at: number, character: number): number {
     switch (step.form) {
       case "text":
-        if (character === quote) return copyText(this.#reader, at + 1, this.#out);
+        if (character === quote) return writeText(this.#reader, at + 1, this.#out);
         return this.#scalar(step, at, character);
-      case "integer":
-        return this.#integer(step, at, character);
-      case "double":
-        return this.#double(step, at, character);
       case "scalar":
         return this.#scalar(step, at, character);
       case "json":
@@ -227,16 +231,6 @@ export class JsonWalk {
       case "range":
         return this.#record(step, at, character);
     }
-  }
-
-  #integer(step: ColumnStep, at: number, character: number): number {
-    const end = startsNumber(character) ? copyInteger(this.#reader, at, this.#out) : -1;
-    return end < 0 ? this.#scalar(step, at, character) : end;
-  }
-
-  #double(step: ColumnStep, at: number, character: number): number {
-    const end = startsNumber(character) ? copyDouble(this.#reader, at, this.#out) : -1;
-    return end < 0 ? this.#scalar(step, at, character) : end;
   }
 
   #scalar(step: ColumnStep, at: number, character: number): number {
@@ -274,12 +268,17 @@ export class JsonWalk {
     const out = this.#out;
     if (character !== openBrace) this.#refuse(kindMismatch(kindAt(this.#reader, at), step.plan), at);
     const part = out.fork(step.lengthWidth);
-    const end = this.#object(step.record!, at + 1);
+    const end = this.#object(step.record!, at);
     if (step.form === "range" && !isRangeInOrder(out, part + step.lengthWidth)) {
       this.#fail("OUT_OF_RANGE", "a RANGE starts before it ends", at);
     }
     step.lengthWidth = out.join(part, step.lengthWidth);
     return end;
+  }
+
+  /** @param valueAt where the value of the second of two keys begins */
+  #failDuplicate(valueAt: number): never {
+    this.#fail("DUPLICATE_FIELD", "the field comes twice in one object", valueAt);
   }
 
   #refuse(fault: Fault, at: number): never {

@@ -6,12 +6,13 @@ import { protoTypeOf, wireTypes } from "../schema/wire-type.ts";
 import type { KeySet } from "../read/key-set.ts";
 import { FieldOrder } from "./field-order.ts";
 import { Key, KeyTable } from "./key-table.ts";
+import { shortcutOf } from "./shortcuts.ts";
 
 /**
- * How the walk takes a value to the row. `scalar`: by the conversion of its kind; `text`, `integer`, `double`: the same, but the most common
- * kind has a short cut; `json`: the source text; `record` and `range`: member by member.
+ * How the walk takes a value to the row. `scalar`: by the conversion of its kind; `text`: a text is copied, other kinds are converted; `json`: the
+ * source text; `record` and `range`: member by member.
  */
-export type ValueForm = "scalar" | "text" | "integer" | "double" | "json" | "record" | "range";
+export type ValueForm = "scalar" | "text" | "json" | "record" | "range";
 
 /** What becomes of an explicit null: in a REPEATED column, of a null element. */
 export type NullForm = "leave out" | "missing" | "keep" | "refuse";
@@ -26,6 +27,8 @@ export class ColumnStep {
   /** A REPEATED column whose values stand one behind the other under a single tag. */
   readonly packed: boolean;
   readonly form: ValueForm;
+  /** Which short cut its values may take (see `takeShortcut`); none when they share a tag. */
+  readonly shortcut: number;
   readonly onNull: NullForm;
   /** How many bytes the length of the last packed values took: the next guess. */
   packedWidth = 1;
@@ -50,6 +53,7 @@ export class ColumnStep {
     this.packed = this.repeated && wireType !== 2;
     this.tag = plan.number * 8 + (this.packed ? 2 : wireType);
     this.form = formOf(plan);
+    this.shortcut = this.packed ? 0 : shortcutOf(plan);
     this.onNull = nullFormOf(plan);
     this.text = conversion(plan, "json text");
     this.number = conversion(plan, "json number");
@@ -125,8 +129,6 @@ function formOf({ column }: ColumnPlan): ValueForm {
   if (column.type === "STRUCT") return "record";
   if (column.type === "RANGE") return "range";
   if (column.type === "JSON") return "json";
-  if (column.type === "INT64") return "integer";
-  if (column.type === "FLOAT64") return "double";
   return column.type === "STRING" && column.maxLength === undefined ? "text" : "scalar";
 }
 

@@ -31,41 +31,34 @@ export class WireWriter {
     this.view = new DataView(grown.buffer, grown.byteOffset, grown.length);
   }
 
+  /**
+   * Begins a field of at most `count` bytes behind its tag: makes room and writes the tag.
+   *
+   * @returns where its value begins; `position` stays where it is until the value is written
+   */
+  beginField(tag: number, count: number): number {
+    this.reserve(count + 5);
+    if (tag > 127) return putVarint32(this.bytes, this.position, tag);
+    this.bytes[this.position] = tag;
+    return this.position + 1;
+  }
+
   /** An unsigned 32-bit integer as a varint: tags, lengths. */
   varint32(value: number): void {
     this.reserve(5);
-    const bytes = this.bytes;
-    let at = this.position;
-    while (value > 127) {
-      bytes[at++] = (value & 127) | 128;
-      value >>>= 7;
-    }
-    bytes[at++] = value;
-    this.position = at;
+    this.position = putVarint32(this.bytes, this.position, value);
   }
 
   /** A 64-bit integer, given as two unsigned 32-bit halves of its two's complement, as a varint. */
   varint64(low: number, high: number): void {
     this.reserve(10);
-    const bytes = this.bytes;
-    let at = this.position;
-    while (high !== 0) {
-      bytes[at++] = (low & 127) | 128;
-      low = ((low >>> 7) | (high << 25)) >>> 0;
-      high >>>= 7;
-    }
-    while (low > 127) {
-      bytes[at++] = (low & 127) | 128;
-      low >>>= 7;
-    }
-    bytes[at++] = low;
-    this.position = at;
+    this.position = putVarint64(this.bytes, this.position, low, high);
   }
 
   /** A safe integer (|value| ≤ 2^53 − 1) as int64 or int32: negative ones take ten bytes. */
   int64(value: number): void {
-    if (value >= 0 && value < two32) this.varint32(value);
-    else this.varint64(value >>> 0, Math.floor(value / two32) >>> 0);
+    this.reserve(10);
+    this.position = putInt64(this.bytes, this.position, value);
   }
 
   /** Any int64. */
@@ -133,6 +126,42 @@ export class WireWriter {
     this.position = end;
     return needed;
   }
+}
+
+/*
+ * The stores behind the writer's methods. They write at `at`, where room must have been made, and give back the offset behind.
+ */
+
+function putVarint32(bytes: Buffer, at: number, value: number): number {
+  while (value > 127) {
+    bytes[at++] = (value & 127) | 128;
+    value >>>= 7;
+  }
+  bytes[at] = value;
+  return at + 1;
+}
+
+/** A 64-bit integer by its two unsigned halves. */
+export function putVarint64(bytes: Buffer, at: number, low: number, high: number): number {
+  while (high !== 0) {
+    bytes[at++] = (low & 127) | 128;
+    low = ((low >>> 7) | (high << 25)) >>> 0;
+    high >>>= 7;
+  }
+  return putVarint32(bytes, at, low);
+}
+
+/** A safe integer as int64. */
+export function putInt64(bytes: Buffer, at: number, value: number): number {
+  if (value < 0) return putVarint64(bytes, at, value >>> 0, Math.floor(value / two32) >>> 0);
+  if (value < two32) return putVarint32(bytes, at, value);
+  // Four bytes of seven bits each, and what is left.
+  const low = value & 0xfff_ffff;
+  bytes[at] = low | 128;
+  bytes[at + 1] = (low >>> 7) | 128;
+  bytes[at + 2] = (low >>> 14) | 128;
+  bytes[at + 3] = (low >>> 21) | 128;
+  return putVarint32(bytes, at + 4, (value - low) / 0x1000_0000);
 }
 
 /** How many bytes an unsigned 32-bit integer takes as a varint. */

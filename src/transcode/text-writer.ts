@@ -1,0 +1,24 @@
+/** Texts of any length and with escapes, from the payload to the row. */
+import type { JsonReader } from "../read/json-reader.ts";
+import { varint32Width, type WireWriter } from "../write/wire-writer.ts";
+
+/**
+ * Writes a text, its length in front.
+ *
+ * @param start behind the opening quote
+ * @returns the offset behind the closing quote
+ * @throws PayloadFault when the text is malformed
+ */
+export function writeText(reader: JsonReader, start: number, out: WireWriter): number {
+  const close = reader.scanText(start);
+  if (!reader.escaped) {
+    out.lengthDelimited(reader.bytes, start, close);
+    return close + 1;
+  }
+  const width = varint32Width(close - start);
+  out.reserve(close - start + 10);
+  const part = out.fork(width);
+  out.position = reader.resolveInto(out.bytes, out.position, start, close);
+  out.join(part, width);
+  return close + 1;
+}
