@@ -3,7 +3,7 @@ import type * as grpc from "@grpc/grpc-js";
 import type { Logger } from "pino";
 import { type Clock, pause } from "../lib/clock.ts";
 import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts";
-import { RateLimit } from "../lib/rate-limit.ts";
+import { LimitedLog } from "../lib/limited-log.ts";
 import { callUnary, detailsOf, routingHeader, statusOf } from "../lib/raw-call.ts";
 import { backoffMs } from "../lib/retry.ts";
 import { Turns } from "../lib/turns.ts";
@@ -34,7 +34,6 @@ const closedBefore: PublishResult = { ok: false, reason: "Millrace is stopping; 
 
 const maxRequestsInFlight = 16;
 const callTimeoutMs = 60_000;
-const logIntervalMs = 10_000;
 /** So many failures in a row are told; fewer are ordinary. */
 const toldFailures = 3;
 
@@ -46,14 +45,14 @@ export class DeadLetterTopic implements DeadLetterQueue {
   /** The last work of each ordering key under way: letters of a key are published one request after the other. */
   readonly #keys = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
-  readonly #logLimit: RateLimit;
+  readonly #refusalLog: LimitedLog;
   #state: PipelineState = "ACTIVE";
   #stateReason = "";
 
   constructor(options: DeadLetterTopicOptions) {
     this.#options = options;
     this.#client = openClient(options.endpoint, options.credentials);
-    this.#logLimit = new RateLimit(options.clock, logIntervalMs);
+    this.#refusalLog = new LimitedLog(options.log, options.clock);
     this.#metadata = routingHeader("topic", options.topic);
   }
 
@@ -123,7 +122,9 @@ export class DeadLetterTopic implements DeadLetterQueue {
     const result = await this.#turns.take(() => this.#sendUntilAnswered(request.bytes));
     if (result.ok || result === closedBefore || postings.length === 1) {
       for (const { index } of postings) results[index] = result;
-      if (!result.ok) this.#tellRefusal(result.reason);
+      if (!result.ok && !this.#stop.signal.aborted) {
+        this.#refusalLog.warn({ reason: result.reason }, "a dead letter is not published");
+      }
       return;
     }
     for (const posting of postings) await this.#publishAll([posting], results);
@@ -158,12 +159,6 @@ export class DeadLetterTopic implements DeadLetterQueue {
     } catch (error) {
       return publishFailure(statusOf(error), detailsOf(error), this.#options.topic);
     }
-  }
-
-  #tellRefusal(reason: string): void {
-    if (this.#stop.signal.aborted) return;
-    const heldBack = this.#logLimit.admit();
-    if (heldBack !== undefined) this.#options.log.warn({ reason, heldBack }, "a dead letter is not published");
   }
 
   #setState(state: PipelineState, reason: string): void {

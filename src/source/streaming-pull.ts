@@ -5,9 +5,10 @@ import type { Logger } from "pino";
 import type { Clock } from "../lib/clock.ts";
 import { pause } from "../lib/clock.ts";
 import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts";
-import { RateLimit } from "../lib/rate-limit.ts";
+import { LimitedLog } from "../lib/limited-log.ts";
 import { routingHeader, statusName } from "../lib/raw-call.ts";
 import type { Fates, MessageBatch, PipelineState } from "../message.ts";
+import { Arrivals } from "./arrivals.ts";
 import { FlowControl } from "./flow-control.ts";
 import { LeaseManager, type LeaseOptions } from "./lease-manager.ts";
 import type { PullFailure } from "./pull-failure.ts";
@@ -44,8 +45,6 @@ const flowControlWindow = 4 * 1024 * 1024;
 /** How long `close` waits for the service. */
 const closeTimeoutMs = 5000;
 
-const logIntervalMs = 10_000;
-
 export class StreamingPull implements Source {
   readonly #options: StreamingPullOptions;
   readonly #streamClient: grpc.Client;
@@ -56,11 +55,10 @@ export class StreamingPull implements Source {
   readonly #streams: readonly PullStream[];
   readonly #running: Promise<void>[] = [];
   readonly #health: PullHealth;
-  readonly #arrived: PulledBatch[] = [];
+  readonly #arrivals = new Arrivals<PulledBatch>();
   /** What has been handed to the service and not been taken yet. */
   readonly #underWay = new Set<Promise<unknown>>();
-  readonly #logLimit: RateLimit;
-  #wakeReader = (): void => {};
+  readonly #log: LimitedLog;
   #wakeOpener = (): void => {};
   #stopping = false;
   /** Resolves when the streams have ended, and what came too late is about to be given back. */
@@ -74,7 +72,7 @@ export class StreamingPull implements Source {
     this.#requests = new SubscriberRequests({ subscription, client: this.#requestClient, clock, log, observer });
     this.#flow = new FlowControl(options.pull);
     this.#health = new PullHealth(subscription, log);
-    this.#logLimit = new RateLimit(clock, logIntervalMs);
+    this.#log = new LimitedLog(log, clock);
     this.#leases = new LeaseManager(
       options.leases,
       clock,
@@ -120,10 +118,10 @@ export class StreamingPull implements Source {
     if (signal.aborted) stop();
     this.#flow.open();
     try {
-      while (!this.#stopping) {
-        const batch = this.#arrived.shift();
-        if (batch) yield batch;
-        else await this.#arrival();
+      for (;;) {
+        const batch = await this.#arrivals.next();
+        if (!batch) return;
+        yield batch;
       }
     } finally {
       signal.removeEventListener("abort", stop);
@@ -201,8 +199,7 @@ export class StreamingPull implements Source {
     this.#flow.add(batch.length, bytes.length);
     this.#leases.hold(batch, deadlineSeconds);
     this.#tellOutstanding();
-    this.#arrived.push(batch);
-    this.#wakeReader();
+    this.#arrivals.push(batch);
   }
 
   #parse(bytes: Buffer): PulledBatch | undefined {
@@ -210,15 +207,13 @@ export class StreamingPull implements Source {
       return new PulledBatch(bytes);
     } catch (error) {
       this.#options.observer.responseDropped(bytes.length);
-      this.#warn("a response of Pub/Sub cannot be read; its messages will be delivered again", { err: error });
+      const { subscription } = this.#options;
+      this.#log.warn(
+        { subscription, err: error },
+        "a response of Pub/Sub cannot be read; its messages will be delivered again",
+      );
       return undefined;
     }
-  }
-
-  #arrival(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wakeReader = resolve;
-    });
   }
 
   #stopPulling(): void {
@@ -227,7 +222,7 @@ export class StreamingPull implements Source {
     this.#health.leave("DRAINING");
     for (const stream of this.#streams) stream.stop();
     this.#flow.lift();
-    this.#wakeReader();
+    this.#arrivals.end();
     this.#wakeOpener();
     this.#pulled = this.#giveBackArrived();
   }
@@ -235,7 +230,7 @@ export class StreamingPull implements Source {
   /** What is given back before the streams have ended would come again by one of them. */
   async #giveBackArrived(): Promise<void> {
     await Promise.all(this.#running);
-    for (const batch of this.#arrived.splice(0)) this.#giveBack(batch);
+    for (const batch of this.#arrivals.takeRest()) this.#giveBack(batch);
   }
 
   /** Every message of the batch may be delivered again at once. */
@@ -266,19 +261,14 @@ export class StreamingPull implements Source {
 
   #leaseEnded(batch: PulledBatch, reason: "limit" | "released", option: string): void {
     this.#options.observer.leaseEnded(batch.length, reason);
-    this.#warn("messages are held longer than an option allows; they may be delivered again", {
-      option,
-      messages: batch.length,
-    });
+    const { subscription } = this.#options;
+    this.#log.warn(
+      { subscription, option, messages: batch.length },
+      "messages are held longer than an option allows; they may be delivered again",
+    );
   }
 
   #tellOutstanding(): void {
     this.#options.observer.outstanding(this.#flow.messages, this.#flow.bytes, this.#leases.size);
-  }
-
-  #warn(message: string, fields: object): void {
-    const heldBack = this.#logLimit.admit();
-    if (heldBack === undefined) return;
-    this.#options.log.warn({ subscription: this.#options.subscription, ...fields, heldBack }, message);
   }
 }

@@ -2,7 +2,7 @@
 import * as grpc from "@grpc/grpc-js";
 import type { Logger } from "pino";
 import type { Clock } from "../lib/clock.ts";
-import { RateLimit } from "../lib/rate-limit.ts";
+import { LimitedLog } from "../lib/limited-log.ts";
 import { callUnary, detailsOf, routingHeader, statusName, statusOf } from "../lib/raw-call.ts";
 import { acknowledgePath, type AckIds, AckRequest, modifyAckDeadlinePath } from "./ack-requests.ts";
 import type { PullObserver } from "./pull-observer.ts";
@@ -28,7 +28,6 @@ const maxDeadlineSeconds = 600;
 const callTimeoutMs = 30_000;
 /** An extension that is not answered by then is tried again by the lease manager. */
 const extensionTimeoutMs = 10_000;
-const logIntervalMs = 10_000;
 
 /** A fault of the request itself or of the subscription: another try would have the same answer. */
 const refusals: ReadonlySet<grpc.status> = new Set([
@@ -45,13 +44,13 @@ export class SubscriberRequests {
   /** One lane per kind and deadline: all ids of a ModifyAckDeadline request share their deadline. */
   readonly #deadlines = new Map<string, RequestLane>();
   readonly #stop = new AbortController();
-  readonly #logLimit: RateLimit;
+  readonly #failureLog: LimitedLog;
   readonly #metadata: grpc.Metadata;
 
   constructor(options: SubscriberRequestsOptions) {
     this.#options = options;
     this.#metadata = routingHeader("subscription", options.subscription);
-    this.#logLimit = new RateLimit(options.clock, logIntervalMs);
+    this.#failureLog = new LimitedLog(options.log, options.clock);
     this.#acks = this.#lane("ack", () => AckRequest.acknowledge(options.subscription));
   }
 
@@ -145,10 +144,9 @@ export class SubscriberRequests {
 
   #failed(kind: RequestKind, request: AckRequest, error: unknown): Verdict {
     const code = statusOf(error);
-    const heldBack = this.#logLimit.admit();
-    if (heldBack !== undefined && !this.#stop.signal.aborted) {
-      this.#options.log.warn(
-        { kind, messages: request.ids, code: statusName(code), details: detailsOf(error), heldBack },
+    if (!this.#stop.signal.aborted) {
+      this.#failureLog.warn(
+        { kind, messages: request.ids, code: statusName(code), details: detailsOf(error) },
         "Pub/Sub did not take a request; what it meant may be delivered again",
       );
     }
