@@ -112,14 +112,28 @@ export class BigQueryDestination implements Destination {
   }
 
   get stateReason(): string {
-    if (this.#phase === "DRAINING" || this.#phase === "STOPPED" || !this.#trouble) return "";
+    const trouble = this.#trouble;
+    if (this.#phase === "DRAINING" || this.#phase === "STOPPED" || !trouble) return "";
+    const outlook = trouble.state === "UNAVAILABLE" ? "; Millrace keeps trying" : "";
+    return `${this.#table}: ${trouble.reason}${outlook}`;
+  }
+
+  /** The table as a person names it. */
+  get #table(): string {
     const { project, dataset, table } = this.#options.table;
-    return `${project}.${dataset}.${table}: ${this.#trouble.reason}`;
+    return `${project}.${dataset}.${table}`;
   }
 
   get #trouble(): Trouble | undefined {
     const schemaNeeded = !this.#intake.transcoder || this.#watch.awaited;
-    return this.#mappingTrouble ?? (schemaNeeded ? this.#watch.trouble : undefined) ?? this.#appender.trouble;
+    return this.#mappingTrouble ?? (schemaNeeded ? this.#watch.trouble : undefined) ?? this.#appendTrouble;
+  }
+
+  get #appendTrouble(): Trouble | undefined {
+    const { trouble } = this.#appender;
+    if (trouble?.state !== "UNAVAILABLE") return trouble;
+    const { host, port } = this.#options.storageEndpoint;
+    return { ...trouble, reason: `${trouble.reason} (${host}:${port})` };
   }
 
   /** Resolves when the table's schema is known and mapped, or when `signal` is aborted. */
@@ -185,7 +199,7 @@ export class BigQueryDestination implements Destination {
     try {
       this.#intake.use(this.#compile(schema));
       this.#mappingTrouble = undefined;
-      this.#options.log.info({ columns: schema.columns.length }, "table schema read");
+      this.#options.log.info({ table: this.#table, columns: schema.columns.length }, "table schema read");
       if (this.#phase === "STARTING") this.#phase = "ACTIVE";
       this.#opened.resolve();
     } catch (error) {

@@ -21,7 +21,7 @@ export const patience = 3;
 
 export const unavailable: Trouble = {
   state: "UNAVAILABLE",
-  reason: "BigQuery does not answer appends; they are tried again",
+  reason: "BigQuery does not answer appends",
 };
 
 export const schemaMismatch: Trouble = {

@@ -135,7 +135,7 @@ export class SchemaWatch {
       this.#trouble =
         error instanceof TableUnavailable
           ? error.trouble
-          : { state: "UNAVAILABLE", reason: "the table's schema could not be fetched; it is tried again" };
+          : { state: "UNAVAILABLE", reason: "the table's schema could not be fetched" };
       return undefined;
     }
   }

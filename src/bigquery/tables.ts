@@ -49,7 +49,7 @@ export async function fetchTable(
     if (error instanceof TableUnavailable) throw error;
     throw new TableUnavailable({
       state: "UNAVAILABLE",
-      reason: `the table's schema could not be fetched: ${causeOf(error)}; it is tried again`,
+      reason: `the table's schema could not be fetched from ${options.endpoint.host}:${options.endpoint.port}: ${causeOf(error)}`,
     });
   } finally {
     timer.cancel();
@@ -68,7 +68,8 @@ async function authorization(url: string, { endpoint, credentials }: TablesOptio
   } catch {
     throw new TableUnavailable({
       state: "PERMISSION_DENIED",
-      reason: "no access token could be had: check Application Default Credentials (GOOGLE_APPLICATION_CREDENTIALS)",
+      reason:
+        "no access token could be had: check Application Default Credentials (`gcloud auth application-default login`, or GOOGLE_APPLICATION_CREDENTIALS)",
     });
   }
 }
@@ -87,7 +88,7 @@ const quotaReason = /"reason"\s*:\s*"(?:rateLimitExceeded|quotaExceeded|userRate
 
 function troubleOf(httpStatus: number, body: string): Trouble {
   if (httpStatus === 429 || (httpStatus === 403 && quotaReason.test(body))) {
-    return { state: "THROTTLED", reason: "a quota of the BigQuery API is used up; the schema is fetched again later" };
+    return { state: "THROTTLED", reason: "a quota of the BigQuery API is used up: ask for more, or wait" };
   }
   switch (httpStatus) {
     case 401:
@@ -110,7 +111,7 @@ function troubleOf(httpStatus: number, body: string): Trouble {
     default:
       return {
         state: "UNAVAILABLE",
-        reason: `the table's schema could not be fetched: HTTP status ${httpStatus}; it is tried again`,
+        reason: `the table's schema could not be fetched: HTTP status ${httpStatus}`,
       };
   }
 }

@@ -368,6 +368,7 @@ describe("failures that pass", () => {
     const pauses = times.slice(1).map((time, i) => time - times[i]!);
     expect(pauses.slice(0, 11)).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
     expect(to.state).toBe("UNAVAILABLE");
+    expect(to.stateReason).toBe("p.d.t: BigQuery does not answer appends (127.0.0.1:1); Millrace keeps trying");
     service.react = () => stored;
     await clock.advance(30_000);
     expect(fates(delivered)).toEqual(["durable"]);
@@ -554,6 +555,7 @@ describe("the table changes", () => {
     await clock.advance(300_000);
     expect(fates(delivered)).toBeUndefined();
     expect(to.state).toBe("UNAVAILABLE");
+    expect(to.stateReason).toBe("p.d.t: HTTP status 503; Millrace keeps trying");
     table = tableOf("a", "note");
     service.react = () => stored;
     await clock.advance(60_000);

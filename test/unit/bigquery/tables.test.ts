@@ -69,6 +69,18 @@ test.each([
   expect(trouble.reason).toMatch(reason);
 });
 
+test("an endpoint that does not answer is named, with the system's word for it", async () => {
+  const nobody = createServer();
+  await new Promise<void>((resolve) => nobody.listen(0, "127.0.0.1", resolve));
+  const { port } = nobody.address() as AddressInfo;
+  await new Promise((resolve) => nobody.close(resolve));
+  const away = { host: "127.0.0.1", port, plaintext: true };
+  const failed = fetchTable(table, { endpoint: away, credentials: undefined, clock: systemClock }, never);
+  await expect(failed).rejects.toThrow(
+    new RegExp(`^the table's schema could not be fetched from 127\\.0\\.0\\.1:${port}: ECONNREFUSED$`),
+  );
+});
+
 test("a plaintext endpoint gets no credentials", async () => {
   answer = { status: 404, body: "" };
   const credentials = {
