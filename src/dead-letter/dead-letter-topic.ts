@@ -162,9 +162,11 @@ export class DeadLetterTopic implements DeadLetterQueue {
   }
 
   #setState(state: PipelineState, reason: string): void {
-    if (state === this.#state && reason === this.#stateReason) return;
+    const changed = state !== this.#state;
     this.#state = state;
     this.#stateReason = reason;
+    // Words about the same state may differ at every try.
+    if (!changed) return;
     const { log, topic } = this.#options;
     if (state === "ACTIVE") log.info({ topic, state }, "the dead-letter topic changed its state");
     else log.warn({ topic, state, reason }, "the dead-letter topic changed its state");

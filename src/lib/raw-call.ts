@@ -63,6 +63,16 @@ export function statusName(code: grpc.status): string {
 
 /** The server's (or the channel's) own words about a failed call. */
 export function detailsOf(error: unknown): string {
-  if (error instanceof Error && "details" in error && typeof error.details === "string") return error.details;
+  if (error instanceof Error && "details" in error && typeof error.details === "string") {
+    return plainDetails(error.details);
+  }
   return error instanceof Error ? error.message : String(error);
+}
+
+const noConnection =
+  /^No connection established\. Last error: (?:Error: )?(.*?)(?: \(\d{4}-[\d-]+T[\d:.]+Z\))?\. Resolution note: /s;
+
+/** Of a channel that gets no connection, the cause alone: without the phrases around it, and the same at every try. */
+export function plainDetails(details: string): string {
+  return noConnection.exec(details)?.[1] ?? details;
 }

@@ -1,6 +1,6 @@
 /** Why a pull stream ended, what that means for the pipeline, and how long to wait before the next try. */
 import { status } from "@grpc/grpc-js";
-import { statusName } from "../lib/raw-call.ts";
+import { plainDetails, statusName } from "../lib/raw-call.ts";
 import type { BackoffBounds } from "../lib/retry.ts";
 import type { PipelineState } from "../message.ts";
 
@@ -51,7 +51,7 @@ export function pullFailure(code: status, details: string, subscription: string)
   if (setup) return { ...setup, backoff: setupBackoff, setup: true };
   return {
     state: code === status.RESOURCE_EXHAUSTED ? "THROTTLED" : "UNAVAILABLE",
-    reason: `Pub/Sub does not deliver from ${subscription} at present (${statusName(code)}: ${details}). Millrace keeps trying.`,
+    reason: `Pub/Sub does not deliver from ${subscription} at present (${statusName(code)}: ${plainDetails(details)}). Millrace keeps trying.`,
     backoff: transientBackoff,
     setup: false,
   };

@@ -50,9 +50,12 @@ export class PullHealth {
 
   #become(state: PipelineState, reason: string): void {
     const left = this.#state === "STOPPED" || (this.#state === "DRAINING" && state !== "STOPPED");
-    if (left || (state === this.#state && reason === this.#reason)) return;
+    if (left) return;
+    const changed = state !== this.#state;
     this.#state = state;
     this.#reason = reason;
+    // Words about the same state may differ at every try.
+    if (!changed) return;
     const fields = { subscription: this.#subscription, state };
     if (reason === "") this.#log.info(fields, "the subscription changed its state");
     else this.#log.warn({ ...fields, reason }, "the subscription changed its state");

@@ -1,7 +1,7 @@
 import * as grpc from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openClient } from "../../../src/lib/endpoint.ts";
-import { callUnary, detailsOf, routingHeader, statusName, statusOf } from "../../../src/lib/raw-call.ts";
+import { callUnary, detailsOf, plainDetails, routingHeader, statusName, statusOf } from "../../../src/lib/raw-call.ts";
 import { FakePublisher } from "../../support/fake-publisher.ts";
 
 /** PublishRequest: topic (1) is `t`, one message (2) whose data (1) is `x`. */
@@ -70,4 +70,19 @@ test("the routing header escapes the resource", () => {
   expect(routingHeader("subscription", "projects/p/subscriptions/s+1").get("x-goog-request-params")).toEqual([
     "subscription=projects%2Fp%2Fsubscriptions%2Fs%2B1",
   ]);
+});
+
+test.each([
+  [
+    "No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:9999. Resolution note: ",
+    "connect ECONNREFUSED 127.0.0.1:9999",
+  ],
+  [
+    "No connection established. Last error: Protocol error (2026-11-30T23:11:54.835Z). Resolution note: ",
+    "Protocol error",
+  ],
+  ["The service was unable to fulfill your request.", "The service was unable to fulfill your request."],
+  ["", ""],
+])("details %j are told as %j", (details, told) => {
+  expect(plainDetails(details)).toBe(told);
 });

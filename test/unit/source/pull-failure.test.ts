@@ -24,3 +24,15 @@ test.each([
   expect(failure.backoff).toEqual({ initialMs: setup ? 2000 : 100, maxMs: 60_000 });
   expect(failure.reason).toContain(subscription);
 });
+
+test("a missing connection is told by its cause, the same at every try", () => {
+  const words = (moment: string) =>
+    `No connection established. Last error: Protocol error (${moment}). Resolution note: `;
+  const reasons = ["2026-11-30T23:11:54.835Z", "2026-11-30T23:11:55.829Z"].map(
+    (moment) => pullFailure(status.UNAVAILABLE, words(moment), subscription).reason,
+  );
+  expect(reasons[0]).toBe(
+    `Pub/Sub does not deliver from ${subscription} at present (UNAVAILABLE: Protocol error). Millrace keeps trying.`,
+  );
+  expect(reasons[1]).toBe(reasons[0]);
+});

@@ -47,6 +47,15 @@ test("the ordinary end of a stream is no news, the third failure in a row is", (
   ]);
 });
 
+test("a state is told once; why it lasts is kept up to date", () => {
+  const { health, log } = open();
+  const later = pullFailure(status.UNAVAILABLE, "gone for 2.001 s", subscription);
+  health.streamEnded(0, unavailable, 3);
+  health.streamEnded(0, later, 4);
+  expect(health.reason).toBe(later.reason);
+  expect(log.map(({ reason }) => reason)).toEqual([unavailable.reason]);
+});
+
 test("on the way out the streams do not matter any more", () => {
   const { health } = open();
   health.leave("DRAINING");
