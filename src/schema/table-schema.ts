@@ -44,7 +44,7 @@ export interface Column {
   readonly rangeElementType?: RangeElementType;
   /** Fraction digits of a TIMESTAMP: 6 unless the table says 12. */
   readonly timestampPrecision?: 6 | 12;
-  /** The column has a default value expression. */
+  /** The column has a default value expression. Only columns of the table have: BigQuery fills in nothing inside a STRUCT. */
   readonly hasDefault: boolean;
 }
 
@@ -56,6 +56,7 @@ export interface TableSchema {
 }
 
 const maxColumns = 10_000;
+/** Levels of STRUCT columns; the columns within the innermost are not counted. */
 const maxDepth = 15;
 
 const typeAliases: Readonly<Record<string, ColumnType>> = {
@@ -139,7 +140,7 @@ class SchemaReader {
       ...this.#decimal(field, path),
       ...this.#timestampPrecision(field, type, path),
       ...this.#rangeElementType(field, type, path),
-      hasDefault: text(member(field, "defaultValueExpression")) !== "",
+      hasDefault: depth === 1 && text(member(field, "defaultValueExpression")) !== "",
     };
     if (type === "NUMERIC" || type === "BIGNUMERIC") check(decimalFault(type, column.precision, column.scale));
     else if (column.precision !== undefined || column.scale !== undefined) {
@@ -169,8 +170,8 @@ class SchemaReader {
       return [];
     }
     if (fields.length === 0) this.#fault(path, "a STRUCT needs fields");
-    if (depth < maxDepth) return this.#columns(fields, path, depth + 1);
-    this.#fault(path, `columns are nested deeper than ${maxDepth} levels`);
+    if (depth <= maxDepth) return this.#columns(fields, path, depth + 1);
+    this.#fault(path, `STRUCT columns are nested deeper than ${maxDepth} levels`);
     return [];
   }
 

@@ -194,9 +194,15 @@ describe("the whole table", () => {
     return levels === 1 ? { name: "c", type: "DATE" } : { name: "c", type: "STRUCT", fields: [nested(levels - 1)] };
   }
 
-  test("takes 15 levels, not 16", () => {
-    expect(faultsOf([nested(15)])).toEqual([]);
-    expect(faultsOf([nested(16)])).toEqual([`${"c.".repeat(14)}c: columns are nested deeper than 15 levels`]);
+  test("takes 15 levels of STRUCT around a column, not 16", () => {
+    expect(faultsOf([nested(16)])).toEqual([]);
+    expect(faultsOf([nested(17)])).toEqual([`${"c.".repeat(15)}c: STRUCT columns are nested deeper than 15 levels`]);
+  });
+
+  test("has defaults for its own columns, not for those inside a STRUCT", () => {
+    const column = { name: "c", type: "DATE", defaultValueExpression: "CURRENT_DATE()" };
+    const [outer] = parseTableSchema([{ ...column, type: "STRUCT", fields: [column] }]).columns;
+    expect([outer?.hasDefault, outer?.fields[0]?.hasDefault]).toEqual([true, false]);
   });
 
   test("takes 10,000 columns, nested ones counted, not one more", () => {
