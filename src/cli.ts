@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 /** The command `millrace`: declares the commands, loads what one needs when it is called, and maps failures to exit statuses. */
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Argument, Command, CommanderError, InvalidArgumentError } from "commander";
 import type { EmulatorFlags } from "./commands/emulator.ts";
 import { MillraceError } from "./errors.ts";
 import { firstSignal } from "./lib/signals.ts";
 import { version } from "./lib/version.ts";
 
 const exitStatuses = `
-Exit status: 0 done, 1 the answer is "no" (a message was refused), 2 could not start or bad usage.`;
+Exit status: 0 done, 1 the answer is "no" (a message was refused),
+             2 could not start or bad usage.`;
 
 const program = new Command("millrace")
   .description("Takes Pub/Sub messages into BigQuery tables; what cannot be written goes to a dead-letter topic.")
@@ -22,7 +23,7 @@ program
   .requiredOption("--config <file>", "configuration file (YAML)")
   .addHelpText(
     "after",
-    "\nLogs go to standard error, one JSON object a line. A second signal ends the process at once.",
+    "\nLogs go to standard error, one JSON object a line.\nA second signal ends the process at once, with 130 (SIGINT) or 143 (SIGTERM).",
   )
   .action(async (options: { config: string }) => {
     // Loading the rest takes a while; a signal that comes meanwhile is no reason to fail.
@@ -44,7 +45,12 @@ program
 program
   .command("map")
   .description("show the row that each message would become, or why it would be refused; writes nothing")
-  .argument("[file...]", "messages, one JSON PubsubMessage a line; - is standard input", ["-"])
+  .addArgument(
+    new Argument("[file...]", "messages, one JSON PubsubMessage a line; - is standard input").default(
+      ["-"],
+      "standard input",
+    ),
+  )
   .option("--raw", "each line is itself the payload; its number is the messageId")
   .option(
     "--config <file>",
@@ -63,14 +69,13 @@ program
     "--set <path=value>",
     "any other option of the pipeline, such as bigquery.numericBytes=base64; may be repeated",
     append,
-    [],
   )
   .option("--wire", "add the serialized row, in hex")
   .option("--descriptor", "print the descriptor of the rows as JSON and stop")
   .option("--print-transcoder", "print the compiled plan and stop")
   .addHelpText(
     "after",
-    "\nExit status: 0 every message becomes a row, 1 one is refused, 2 the mapping itself cannot be.",
+    "\nExit status: 0 every message becomes a row, 1 one is refused,\n             2 the mapping itself cannot be.",
   )
   .action(async (files: string[], options: object) => {
     const { map } = await import("./commands/map.ts");
@@ -99,13 +104,16 @@ program
   .option("--data <file>", "keep datasets, tables and rows in this file (else: in memory)")
   .option("--faults <file>", "script of faults (JSON or YAML)")
   .option("--setup <file>", "topics, subscriptions, tables and messages to begin with (YAML)")
-  .addHelpText("after", "\nPrints the environment variables to set on standard output. Port 0 takes a free one.")
+  .addHelpText(
+    "after",
+    "\nPrints the environment variables to set on standard output. Port 0 takes a free\none. The forms of the files: docs/emulator.md.",
+  )
   .action(async (options: EmulatorFlags) => {
     const { emulator } = await import("./commands/emulator.ts");
     await emulator(options);
   });
 
-function append(value: string, values: readonly string[]): readonly string[] {
+function append(value: string, values: readonly string[] = []): readonly string[] {
   return [...values, value];
 }
 
@@ -124,9 +132,17 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof CommanderError)) process.stderr.write(`millrace: ${describe(error)}\n`);
+  if (error instanceof CommanderError) tellOfLaterVersion(error);
+  else process.stderr.write(`millrace: ${describe(error)}\n`);
   // What a failed command left open must not keep the process.
   process.exit(error instanceof CommanderError && error.exitCode === 0 ? 0 : 2);
+}
+
+/** Commands and options that a later version brings are unknown as yet, but no mistake of the caller's. */
+function tellOfLaterVersion({ message }: CommanderError): void {
+  const later = ["check", "schema", "--topic-schema", "--use-topic-schema", "--encoding", "--cdc"];
+  const name = /unknown (?:command|option) '([^'=]+)/.exec(message)?.[1] ?? "";
+  if (later.includes(name)) process.stderr.write(`(${name} is not there yet: a later version of Millrace brings it)\n`);
 }
 
 function describe(error: unknown): string {

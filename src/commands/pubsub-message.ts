@@ -26,7 +26,7 @@ export function parsePubsubMessage(text: string, fallbackId: string): LineMessag
   if (typeof json !== "object" || json === null || Array.isArray(json)) return "expected a JSON object";
   const fields = new Map<string, unknown>(Object.entries(json));
   const unknown = [...fields.keys()].find((key) => !keys.has(key));
-  if (unknown !== undefined) return "it has a field that PubsubMessage has not";
+  if (unknown !== undefined) return "it has fields besides data, attributes, messageId, publishTime and orderingKey";
   const data = fields.get("data") ?? "";
   if (typeof data !== "string" || !base64.test(data)) return "data must be base64";
   const messageId = fields.get("messageId") ?? fields.get("message_id") ?? fallbackId;

@@ -2,7 +2,7 @@
 import { foldName } from "../schema/column-rules.ts";
 import type { ColumnPlan } from "./mapping-plan.ts";
 
-const wanted = "without useTopicSchema and useTableSchema the table needs a column data of BYTES, STRING or JSON";
+const wanted = "without useTableSchema the payload goes to a column data of BYTES, STRING or JSON";
 
 /**
  * Finds the column `data`; what keeps it or another column from being filled is added to `faults`.
@@ -11,16 +11,16 @@ const wanted = "without useTopicSchema and useTableSchema the table needs a colu
  */
 export function planRawColumn(plans: readonly ColumnPlan[], faults: string[]): ColumnPlan | undefined {
   const isData = ({ column }: ColumnPlan): boolean => foldName(column.name) === "data";
-  for (const { required, path } of plans.filter((plan) => !isData(plan))) {
-    if (required) faults.push(`column ${path} is REQUIRED, and nothing fills it in a table of raw payloads`);
-  }
   const data = plans.find(isData);
   if (!data) {
-    faults.push(`${wanted}; it has none`);
+    faults.push(`${wanted}; the table has none. With useTableSchema its fields go to the columns of their names`);
     return undefined;
   }
   const { type, mode } = data.column;
   if (type !== "BYTES" && type !== "STRING" && type !== "JSON") faults.push(`${wanted}; it is ${type}`);
   if (mode === "REPEATED") faults.push(`${wanted}; it is REPEATED`);
+  for (const { required, path } of plans.filter((plan) => !isData(plan))) {
+    if (required) faults.push(`column ${path} is REQUIRED, and nothing fills it when the payload goes to data`);
+  }
   return data;
 }

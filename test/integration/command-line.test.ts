@@ -48,6 +48,23 @@ describe("usage", () => {
     expect(help.stdout).not.toMatch(/--cdc|--topic-schema|--use-topic-schema|--encoding/);
   });
 
+  test.each(["", ...commands])("the help of %j fits on 80 columns", (command) => {
+    const { stdout } = millrace(...(command === "" ? [] : [command]), "--help");
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+    expect(stdout).not.toContain("[]");
+  });
+
+  test.each([
+    [["check"], "check"],
+    [["schema", "to-table"], "schema"],
+    [["demo", "--cdc"], "--cdc"],
+    [["map", "--topic-schema=x.avsc"], "--topic-schema"],
+  ])("%j says that a later version brings it", (args, name) => {
+    const { status, stderr } = millrace(...args);
+    expect(status).toBe(2);
+    expect(stderr).toContain(`${name} is not there yet: a later version of Millrace brings it`);
+  });
+
   test.each([
     [[], "Usage: millrace"],
     [["rum"], "(Did you mean run?)"],
@@ -115,6 +132,37 @@ describe("map", () => {
       ["4", false],
       ["5", false],
     ]);
+  });
+
+  test("a table of columns without --use-table-schema ends with 2 and the way out first", () => {
+    const { status, stdout, stderr } = millrace(
+      "map",
+      "--raw",
+      "--table",
+      table,
+      `${root}schemas/orders/messages.jsonl`,
+    );
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr.split("\n")).toEqual([
+      "millrace: Messages cannot be mapped to the table:",
+      "- without useTableSchema the payload goes to a column data of BYTES, STRING or JSON; the table has none. With useTableSchema its fields go to the columns of their names",
+      "",
+    ]);
+  });
+
+  test("a line that is something else ends with 2 and says what a message has", () => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [cli, "map", "--table", table, "--use-table-schema"],
+      {
+        encoding: "utf8",
+        input: '{"message":{"data":"e30="}}\n',
+      },
+    );
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toBe(
+      "millrace: standard input, line 1 is no PubsubMessage: it has fields besides data, attributes, messageId, publishTime and orderingKey (with --raw each line is itself a payload)\n",
+    );
   });
 
   test("a pipe is read although it can be read once only", () => {
