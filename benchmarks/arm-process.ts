@@ -1,5 +1,5 @@
 /**
- * The process of one arm: `node arm-process.ts ARM SIZE`. It prepares the arm, checks its first results against the slow
+ * The process of one arm: `node arm-process.ts ARM SIZE CORPUS_FILE`. It prepares the arm, checks its first results against the slow
  * path, warms up, and then does one round whenever its parent asks, answering with the CPU time per message.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -7,7 +7,7 @@ import { slowTranscode } from "../test/support/slow-path.ts";
 import { messageType, readRow, rowShape, writeRow, type Row } from "../test/support/slow-row.ts";
 import { prepareArm, type ArmName } from "./arm.ts";
 import { defaultOptions } from "./arms/transcoder.ts";
-import { makeCorpus, type Corpus, type Size } from "./corpus.ts";
+import { readCorpus, type Corpus, type Size } from "./corpus.ts";
 
 /** What the parent says. */
 export type Request = "round" | "end";
@@ -24,8 +24,8 @@ const roundMicros = 300_000;
 /** Until the compiler has settled. Also, every message comes once: the first meeting with a new shape of object is dear. */
 const warmUpMicros = 1_000_000;
 
-const [name, size] = process.argv.slice(2) as [ArmName, Size];
-const corpus = makeCorpus(size);
+const [name, size, file] = process.argv.slice(2) as [ArmName, Size, string];
+const corpus = readCorpus(size, file);
 const arm = await prepareArm(name, corpus);
 let nextPart = 0;
 

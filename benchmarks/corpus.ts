@@ -3,6 +3,7 @@
  * S is a reading of a sensor (175 bytes, 8 flat columns), M an order (about 920 bytes, nested and repeated columns,
  * NUMERIC and JSON), L an event of web analytics (about 8 KB, 60 columns, some of them absent).
  */
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseTableSchema } from "../src/schema/table-schema.ts";
 import type { TableSchema } from "../src/schema/table-schema.ts";
 import { orderFields, randomOrder } from "./corpus/orders.ts";
@@ -40,11 +41,27 @@ const recipes: Readonly<Record<Size, Recipe>> = {
   L: { fields: pageViewFields, seed: 33, message: randomPageView },
 };
 
-export function makeCorpus(size: Size): Corpus {
-  const { fields, seed, message } = recipes[size];
+/** Makes the messages of a corpus and writes them to a file, one a line: every arm's process reads the same. */
+export function writeCorpus(size: Size, file: string): void {
+  const { seed, message } = recipes[size];
   const randomness = new Randomness(seed);
-  const payloads = Array.from({ length: messagesPerCorpus }, () => Buffer.from(JSON.stringify(message(randomness))));
-  return { table: parseTableSchema(fields), payloads, parts: cut(payloads) };
+  const lines = Array.from({ length: messagesPerCorpus }, () =>
+    Buffer.from(`${JSON.stringify(message(randomness))}\n`),
+  );
+  writeFileSync(file, Buffer.concat(lines));
+}
+
+export function readCorpus(size: Size, file: string): Corpus {
+  const payloads = linesOf(readFileSync(file));
+  return { table: parseTableSchema(recipes[size].fields), payloads, parts: cut(payloads) };
+}
+
+function linesOf(text: Buffer): readonly Buffer[] {
+  const lines: Buffer[] = [];
+  for (let start = 0, end = text.indexOf(10); end >= 0; start = end + 1, end = text.indexOf(10, start)) {
+    lines.push(text.subarray(start, end));
+  }
+  return lines;
 }
 
 function cut(payloads: readonly Buffer[]): readonly (readonly Buffer[])[] {

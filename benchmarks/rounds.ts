@@ -15,17 +15,21 @@ export interface Samples {
 
 const armProcess = fileURLToPath(new URL("arm-process.ts", import.meta.url));
 
-/** @param progress is told how many rounds of how many are done */
+/**
+ * @param corpusFile the messages, as `writeCorpus` has left them
+ * @param progress is told how many rounds are done
+ */
 export async function runRounds(
   arms: readonly ArmName[],
   size: Size,
+  corpusFile: string,
   rounds: number,
   progress: (done: number) => void,
 ): Promise<readonly Samples[]> {
   const runners: Runner[] = [];
   try {
     // One after the other: they would disturb each other's warming up.
-    for (const arm of arms) runners.push(await Runner.start(arm, size));
+    for (const arm of arms) runners.push(await Runner.start(arm, size, corpusFile));
     for (let round = 0; round < rounds; round++) {
       for (const runner of runners) await runner.round();
       progress(round + 1);
@@ -49,8 +53,10 @@ class Runner {
     this.#bytesPerMessage = bytesPerMessage;
   }
 
-  static async start(arm: ArmName, size: Size): Promise<Runner> {
-    const child = fork(armProcess, [arm, size], { env: { ...process.env, METADATA_SERVER_DETECTION: "none" } });
+  static async start(arm: ArmName, size: Size, corpusFile: string): Promise<Runner> {
+    const child = fork(armProcess, [arm, size, corpusFile], {
+      env: { ...process.env, METADATA_SERVER_DETECTION: "none" },
+    });
     const ready = await nextAnswer(child, arm);
     if (ready.kind !== "ready") throw new Error(`${arm} answered before it was ready`);
     return new Runner(child, arm, ready.bytesPerMessage);

@@ -1,6 +1,9 @@
 /** The benchmark of transcoding: from the bytes of a message to the bytes of a row, beside what others do. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { arms, contestant, yardstick, type ArmName } from "./arm.ts";
-import type { Size } from "./corpus.ts";
+import { writeCorpus, type Size } from "./corpus.ts";
 import { runRounds, type Samples } from "./rounds.ts";
 
 /** The most that the transcoder may cost, as a multiple of `JSON.parse` of a string. */
@@ -27,12 +30,23 @@ export async function benchmarkTranscoding(
   rounds: number,
   progress: (done: number) => void,
 ): Promise<SizeFigures> {
-  const names = arms.map(({ name }) => name);
-  const samples = await runRounds(names, size, rounds, progress);
+  const samples = await samplesOf(size, rounds, progress);
   const base = samples.find(({ arm }) => arm === yardstick)!;
   const figures = samples.map((sample) => figuresOf(sample, base));
   const { ratio } = figures.find(({ arm }) => arm === contestant)!;
   return { size, bytesPerMessage: base.bytesPerMessage, arms: figures, withinLimit: ratio <= limit };
+}
+
+async function samplesOf(size: Size, rounds: number, progress: (done: number) => void): Promise<readonly Samples[]> {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"));
+  try {
+    const corpusFile = join(folder, `${size}.jsonl`);
+    writeCorpus(size, corpusFile);
+    const names = arms.map(({ name }) => name);
+    return await runRounds(names, size, corpusFile, rounds, progress);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 function figuresOf({ arm, bytesPerMessage, microsPerMessage }: Samples, base: Samples): ArmFigures {
