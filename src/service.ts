@@ -91,10 +91,10 @@ export class Service {
     await Promise.all(this.#pipelines.map(({ pipeline }) => pipeline.drain(drainTimeout)));
     await this.#http?.close();
     for (const { name, metrics } of this.#pipelines) {
-      this.#log.info(
-        { pipeline: name, rows: metrics.total("appendedRows"), deadLetters: metrics.total("deadLetters") },
-        "pipeline drained",
-      );
+      const rows = metrics.total("appendedRows");
+      const deadLetters = metrics.total("deadLetters");
+      const givenBack = metrics.total("givenBackMessages");
+      this.#log.info({ pipeline: name, rows, deadLetters, givenBack }, "pipeline drained");
     }
   }
 

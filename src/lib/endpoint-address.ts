@@ -10,7 +10,7 @@ const address = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{
 
 /**
  * Reads `host:port`, `http://host:port` or `https://host:port`. A bare `host:port` is plaintext when the host is this
- * machine. The port is 443 unless given (80 for http).
+ * machine, and then needs its port. Elsewhere the port is 443 unless given (80 for http).
  *
  * @returns the endpoint, or a sentence that says what is wrong
  */
@@ -21,6 +21,8 @@ export function parseEndpoint(text: string, rules: EndpointRules): Endpoint | st
   const port = Number(portText ?? (scheme === "http" ? 80 : 443));
   if (port < 1 || port > 65_535) return "expected a port from 1 to 65535";
   const plaintext = scheme ? scheme === "http" : rules.insecure || isLoopback(host);
+  // Nothing speaks plaintext on the port of TLS.
+  if (plaintext && !scheme && portText === undefined) return "expected a port behind the host, as in 127.0.0.1:8085";
   if (plaintext && !rules.insecure && !isLoopback(host)) {
     return "plaintext is allowed to this machine only; use https, or set endpoints.insecure: true";
   }

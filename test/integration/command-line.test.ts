@@ -357,6 +357,7 @@ describe("run", () => {
     const startMs = performance.now();
     expect(await millrace.stop()).toBe(0);
     expect(performance.now() - startMs).toBeLessThan(3000);
+    expect(millrace.log.at(-1)).toMatchObject({ msg: "pipeline drained", rows: 0, deadLetters: 0, givenBack: 1 });
     expect(pubsub.subscription("projects/p/subscriptions/orders").messages()).toHaveLength(1);
   });
 

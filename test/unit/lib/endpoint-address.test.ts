@@ -30,6 +30,12 @@ test.each(["", "a b:1", "ftp://x:1", "host:port", "http://x/path", "user@host:1"
   },
 );
 
+test("an emulator is not looked for on the port of TLS", () => {
+  const fault = "expected a port behind the host, as in 127.0.0.1:8085";
+  expect(parseEndpoint("localhost", { insecure: false })).toBe(fault);
+  expect(parseEndpoint("pubsub", { insecure: true })).toBe(fault);
+});
+
 test.each(["localhost:0", "localhost:65536"])("%s has no port", (text) => {
   expect(parseEndpoint(text, { insecure: true })).toBe("expected a port from 1 to 65535");
 });
