@@ -15,9 +15,10 @@ export function bytesTag(field: number): number {
 
 /** How many bytes an unsigned 32-bit integer takes as a varint. */
 export function varintWidth(value: number): number {
-  let width = 1;
-  for (let rest = value >>> 7; rest > 0; rest >>>= 7) width++;
-  return width;
+  if (value < 1 << 7) return 1;
+  if (value < 1 << 14) return 2;
+  if (value < 1 << 21) return 3;
+  return value < 1 << 28 ? 4 : 5;
 }
 
 /** Writes an unsigned 32-bit integer as a varint and returns the offset behind it. */

@@ -1,6 +1,7 @@
 /** Texts of any length and with escapes, from the payload to the row. */
 import type { JsonReader } from "../read/json-reader.ts";
-import { varint32Width, type WireWriter } from "../write/wire-writer.ts";
+import { varintWidth } from "../lib/wire-format.ts";
+import type { WireWriter } from "../write/wire-writer.ts";
 
 /**
  * Writes a text, its length in front.
@@ -15,7 +16,7 @@ export function writeText(reader: JsonReader, start: number, out: WireWriter): n
     out.lengthDelimited(reader.bytes, start, close);
     return close + 1;
   }
-  const width = varint32Width(close - start);
+  const width = varintWidth(close - start);
   out.reserve(close - start + 10);
   const part = out.fork(width);
   out.position = reader.resolveInto(out.bytes, out.position, start, close);

@@ -4,6 +4,7 @@
  *
  * Conversions check room once per value (`reserve`) and then store bytes without further checks.
  */
+import { varintWidth, writeVarint } from "../lib/wire-format.ts";
 
 const two32 = 4_294_967_296;
 
@@ -38,7 +39,7 @@ export class WireWriter {
    */
   beginField(tag: number, count: number): number {
     this.reserve(count + 5);
-    if (tag > 127) return putVarint32(this.bytes, this.position, tag);
+    if (tag > 127) return writeVarint(this.bytes, this.position, tag);
     this.bytes[this.position] = tag;
     return this.position + 1;
   }
@@ -46,7 +47,7 @@ export class WireWriter {
   /** An unsigned 32-bit integer as a varint: tags, lengths. */
   varint32(value: number): void {
     this.reserve(5);
-    this.position = putVarint32(this.bytes, this.position, value);
+    this.position = writeVarint(this.bytes, this.position, value);
   }
 
   /** A 64-bit integer, given as two unsigned 32-bit halves of its two's complement, as a varint. */
@@ -115,7 +116,7 @@ export class WireWriter {
   /** Closes the part that `fork` opened. Returns how many bytes the length took: the next guess. */
   join(start: number, width: number): number {
     const length = this.position - start - width;
-    const needed = varint32Width(length);
+    const needed = varintWidth(length);
     if (needed !== width) {
       this.reserve(5);
       this.bytes.copyWithin(start + needed, start + width, this.position);
@@ -132,15 +133,6 @@ export class WireWriter {
  * The stores behind the writer's methods. They write at `at`, where room must have been made, and give back the offset behind.
  */
 
-function putVarint32(bytes: Buffer, at: number, value: number): number {
-  while (value > 127) {
-    bytes[at++] = (value & 127) | 128;
-    value >>>= 7;
-  }
-  bytes[at] = value;
-  return at + 1;
-}
-
 /** A 64-bit integer by its two unsigned halves. */
 export function putVarint64(bytes: Buffer, at: number, low: number, high: number): number {
   while (high !== 0) {
@@ -148,26 +140,18 @@ export function putVarint64(bytes: Buffer, at: number, low: number, high: number
     low = ((low >>> 7) | (high << 25)) >>> 0;
     high >>>= 7;
   }
-  return putVarint32(bytes, at, low);
+  return writeVarint(bytes, at, low);
 }
 
 /** A safe integer as int64. */
 export function putInt64(bytes: Buffer, at: number, value: number): number {
   if (value < 0) return putVarint64(bytes, at, value >>> 0, Math.floor(value / two32) >>> 0);
-  if (value < two32) return putVarint32(bytes, at, value);
+  if (value < two32) return writeVarint(bytes, at, value);
   // Four bytes of seven bits each, and what is left.
   const low = value & 0xfff_ffff;
   bytes[at] = low | 128;
   bytes[at + 1] = (low >>> 7) | 128;
   bytes[at + 2] = (low >>> 14) | 128;
   bytes[at + 3] = (low >>> 21) | 128;
-  return putVarint32(bytes, at + 4, (value - low) / 0x1000_0000);
-}
-
-/** How many bytes an unsigned 32-bit integer takes as a varint. */
-export function varint32Width(value: number): number {
-  if (value < 1 << 7) return 1;
-  if (value < 1 << 14) return 2;
-  if (value < 1 << 21) return 3;
-  return value < 1 << 28 ? 4 : 5;
+  return writeVarint(bytes, at + 4, (value - low) / 0x1000_0000);
 }
