@@ -1,4 +1,5 @@
 /** Millrace's own way: batches of messages in, batches of rows out, as in the service. */
+import { defaultSettings } from "../../src/commands/mapping-request.ts";
 import type { MappingOptions } from "../../src/mapping/mapping-plan.ts";
 import { createTranscoder, type Transcoder } from "../../src/transcode/transcoder.ts";
 import { RowBatch } from "../../src/write/row-batch.ts";
@@ -8,17 +9,8 @@ import type { Row } from "../../test/support/slow-row.ts";
 import type { Arm } from "../arm.ts";
 import type { Corpus } from "../corpus.ts";
 
-/** What a configuration file that says nothing gives. */
-export const defaultOptions: MappingOptions = {
-  mode: "table",
-  dropUnknownFields: false,
-  writeMetadata: false,
-  subscription: "",
-  numericBytes: "refuse",
-  onPrecisionLoss: "reject",
-  missingValues: "null",
-  columns: {},
-};
+/** What a configuration file gives that says nothing but `useTableSchema: true`. */
+export const defaultOptions: MappingOptions = { ...defaultSettings.options, mode: "table" };
 
 export function transcoder({ table, parts }: Corpus): Arm {
   return new TranscoderArm(createTranscoder(table, defaultOptions), parts);
