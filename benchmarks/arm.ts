@@ -15,7 +15,7 @@ export interface Arm {
   json?(count: number): readonly string[];
 }
 
-export interface ArmDescription {
+interface ArmDescription {
   readonly name: ArmName;
   /** What a reader of the table sees. */
   readonly title: string;

@@ -72,7 +72,7 @@ export function randomTime(choose: Choose): string {
 }
 
 /** Mostly up to six digits; sometimes more, of which some are zeros only. */
-export function randomFraction(choose: Choose): string {
+function randomFraction(choose: Choose): string {
   if (chance(choose, 80)) return digits(choose, choose(1, 6));
   return digits(choose, choose(5, 13)) + "0".repeat(choose(0, 3));
 }

@@ -12,7 +12,7 @@ const roundHalfAwayFromZero = 1;
 const decimalText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** The exact value of decimal text; `undefined` when it is no number. */
-export function decimalOf(text: string): Big | undefined {
+function decimalOf(text: string): Big | undefined {
   return decimalText.test(text) ? new Big(text.replace(/^\+/, "")) : undefined;
 }
 

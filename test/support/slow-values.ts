@@ -98,7 +98,7 @@ export function limitedText(text: string, column: Column): string {
 }
 
 /** BYTES(L) counts bytes. */
-export function limitedBytes(text: string, column: Column): Buffer {
+function limitedBytes(text: string, column: Column): Buffer {
   const bytes = numbers.base64(text);
   if (!bytes) throw new Refused("TYPE_MISMATCH");
   checkByteLength(bytes, column);
