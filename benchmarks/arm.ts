@@ -15,12 +15,6 @@ export interface Arm {
   json?(count: number): readonly string[];
 }
 
-interface ArmDescription {
-  readonly name: ArmName;
-  /** What a reader of the table sees. */
-  readonly title: string;
-}
-
 export type ArmName = (typeof arms)[number]["name"];
 
 /** The arm that all others are measured by. */
@@ -29,6 +23,7 @@ export const yardstick = "parse-text";
 /** The arm that the limit is for. */
 export const contestant = "transcoder";
 
+/** In the order of the tables; `title` is what their reader sees. */
 export const arms = [
   { name: "parse-text", title: "JSON.parse of a string" },
   { name: "parse-buffer", title: "JSON.parse of a Buffer" },
