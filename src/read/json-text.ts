@@ -6,10 +6,8 @@ const { backslash, caseBit, letterU } = ascii;
 
 /** What the character behind a backslash stands for; 0 where there is no such escape (`\u` is not in the table). */
 const simpleEscapes = new Uint8Array(256);
-for (const [name, character] of ['""', "\\\\", "//", "b\b", "f\f", "n\n", "r\r", "t\t"].map(
-  (pair) => [...pair] as [string, string],
-)) {
-  simpleEscapes[name.charCodeAt(0)] = character.charCodeAt(0);
+for (let i = 0, names = '"\\/bfnrt', characters = '"\\/\b\f\n\r\t'; i < names.length; i++) {
+  simpleEscapes[names.charCodeAt(i)] = characters.charCodeAt(i);
 }
 
 /** A run between two escapes that is longer than this is copied natively. */

@@ -1,6 +1,7 @@
 /** One whole JSON value of any kind, stepped over and checked. */
 import * as ascii from "./ascii.ts";
 import { maxPayloadDepth, type JsonReader } from "./json-reader.ts";
+import { PayloadFault } from "./payload-fault.ts";
 
 /** Bound here, since the engine folds a module's own constants, and not those that it imports. */
 const { closeBrace, closeBracket, comma, letterF, letterN, letterT, minus, openBrace, openBracket, quote, zero } =
@@ -93,7 +94,8 @@ export class JsonValueScan {
 
   #checkDepth(depth: number, outerDepth: number, at: number): void {
     this.#rules.checkDepth(depth, at);
-    if (depth + outerDepth > this.#maxDepth) this.#reader.fail(at, `at most ${this.#maxDepth} levels of nesting`);
+    if (depth + outerDepth <= this.#maxDepth) return;
+    throw new PayloadFault("MALFORMED_PAYLOAD", `the payload nests deeper than ${this.#maxDepth} levels`, at);
   }
 
   #moreLevels(): Int32Array<ArrayBuffer> {

@@ -34,6 +34,7 @@ export class KeySet {
 
   /** A new payload begins: the objects seen so far are gone. */
   clear(): void {
+    if (this.#object < this.#firstObject) return;
     this.#used = 0;
     if (this.#overflow.size > 0) this.#overflow.clear();
     if (this.#mask >= keptSlots || this.#object > lastObject) {

@@ -102,7 +102,7 @@ function partsDate(): string {
 
 /** Little-endian two's complement of the value times 10^scale, without exponent or zeros at the end of the fraction. */
 function decimalText(bytes: Buffer, scale: number): string {
-  const unsigned = BigInt(`0x${Buffer.from(bytes).reverse().toString("hex")}`);
+  const unsigned = BigInt(`0x${Buffer.from(bytes.toReversed()).toString("hex")}`);
   const scaled = BigInt.asIntN(bytes.length * 8, unsigned);
   const digits = (scaled < 0n ? -scaled : scaled).toString().padStart(scale + 1, "0");
   const fraction = digits.slice(-scale).replace(/0+$/, "");

@@ -2,10 +2,10 @@ import type { Refusal } from "../errors.ts";
 import type { MappingPlan } from "../mapping/mapping-plan.ts";
 import { JsonReader } from "../read/json-reader.ts";
 import { PayloadFault } from "../read/payload-fault.ts";
-import type { WireWriter } from "../write/wire-writer.ts";
+import { RowOverflow, type WireWriter } from "../write/wire-writer.ts";
 import { JsonRefusals } from "./json-refusal.ts";
 import { JsonWalk } from "./json-walk.ts";
-import type { PayloadWriter } from "./payload-writer.ts";
+import { rowTooLarge, type PayloadWriter } from "./payload-writer.ts";
 import { RecordStep } from "./record-step.ts";
 
 /** JSON objects whose members are the columns of the table (BQ-TBL-01). */
@@ -34,7 +34,12 @@ export class JsonPayloadWriter implements PayloadWriter {
       return this.#refusals.ofMissing(this.#record, start);
     } catch (error) {
       if (error instanceof PayloadFault) return this.#refusals.ofFault(error, start);
+      if (error instanceof RowOverflow) return this.#refusals.ofFault(tooLarge(start), start);
       throw error;
     }
   }
+}
+
+function tooLarge(start: number): PayloadFault {
+  return new PayloadFault(rowTooLarge.code, rowTooLarge.message, start);
 }

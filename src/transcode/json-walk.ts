@@ -2,7 +2,7 @@
  * The heart: one walk over a JSON payload that writes the row as it goes. Nothing is allocated; what to do with each member was decided
  * when the table's schema was compiled into steps.
  */
-import type { Fault, RefusalCode } from "../errors.ts";
+import type { Fault } from "../errors.ts";
 import { kindMismatch, noArray } from "../mapping/mapping-plan.ts";
 import type { FieldKind } from "../schema/field.ts";
 import * as ascii from "../read/ascii.ts";
@@ -12,7 +12,7 @@ import { PayloadFault } from "../read/payload-fault.ts";
 import type { WireWriter } from "../write/wire-writer.ts";
 import { DroppedValues } from "./dropped-values.ts";
 import { JsonCells } from "./json-cells.ts";
-import type { Key } from "./key-table.ts";
+import { failDuplicate, KeyWalk } from "./key-walk.ts";
 import { isRangeInOrder } from "./range-order.ts";
 import type { ColumnStep, RecordStep } from "./record-step.ts";
 import { takeShortcut } from "./shortcuts.ts";
@@ -28,24 +28,25 @@ export interface JsonWalkOptions {
   readonly rounds: boolean;
 }
 
+const nullInArray: Fault = { code: "NULL_IN_ARRAY", message: "an array holds no null" };
+const notInOrder: Fault = { code: "OUT_OF_RANGE", message: "a RANGE starts before it ends" };
+
 export class JsonWalk {
   readonly #reader: JsonReader;
-  readonly #dropUnknownFields: boolean;
+  readonly #keys: KeyWalk;
   readonly #cells: JsonCells;
   readonly #dropped: DroppedValues;
-  /** Keys of the payload that have no column, and no slot by which they are remembered. */
-  readonly #strays: KeySet;
+  /** Keys of the payload that are not marked as seen by their record: of dropped values, and strays. */
+  readonly #unmarked: KeySet;
   #out!: WireWriter;
-  /** Where the value begins whose key `#unguessedKey` read. */
-  #valueAt = 0;
   #hasMissing = false;
 
   constructor(reader: JsonReader, options: JsonWalkOptions) {
     this.#reader = reader;
-    this.#dropUnknownFields = options.dropUnknownFields;
+    this.#unmarked = new KeySet(reader);
+    this.#keys = new KeyWalk(reader, this.#unmarked, options.dropUnknownFields);
     this.#cells = new JsonCells(reader, options.rounds);
-    this.#strays = new KeySet(reader);
-    this.#dropped = new DroppedValues(reader, this.#strays);
+    this.#dropped = new DroppedValues(reader, this.#unmarked);
   }
 
   /**
@@ -58,7 +59,7 @@ export class JsonWalk {
     const reader = this.#reader;
     this.#out = out;
     this.#hasMissing = false;
-    this.#strays.clear();
+    this.#unmarked.clear();
     const at = reader.skipBlanks(start);
     if (reader.peek(at) !== openBrace) reader.fail(at, "an object");
     reader.finish(this.#object(record, at));
@@ -84,14 +85,14 @@ export class JsonWalk {
         key = guess;
         at += guess.length + 1;
       } else {
-        at = this.#nextKey(separator, at);
+        at = this.#keys.next(separator, at);
         if (reader.peek(at) === closeBrace) break;
-        key = this.#keyAt(record, visit, key, at);
-        at = this.#valueAt;
+        key = this.#keys.read(record, visit, key, at);
+        at = this.#keys.valueAt;
       }
       separator = comma;
       const slot = key.slot;
-      if (seenIn[slot] === visit) this.#failDuplicate(at);
+      if (seenIn[slot] === visit) failDuplicate(at);
       seenIn[slot] = visit;
       const step = key.step;
       if (step === undefined) {
@@ -106,56 +107,6 @@ export class JsonWalk {
     if (!inOrder) record.order.restore(this.#out, fieldsAt);
     if (!record.isComplete(visit)) this.#hasMissing = true;
     return at + 1;
-  }
-
-  /** Steps over a separator and the blanks around it. Returns where a key or the closing brace must stand. */
-  #nextKey(separator: number, at: number): number {
-    const reader = this.#reader;
-    if (separator === openBrace) return reader.skipBlanks(at + 1);
-    at = reader.skipBlanks(at);
-    const next = reader.peek(at);
-    if (next === closeBrace) return at;
-    if (next !== comma) reader.fail(at, "a comma or a closing brace");
-    at = reader.skipBlanks(at + 1);
-    if (reader.peek(at) !== quote) reader.fail(at, "a key in quotes");
-    return at;
-  }
-
-  /** The key that stands at `at`, behind `previous`. Sets `#valueAt`. */
-  #keyAt(record: RecordStep, visit: number, previous: Key, at: number): Key {
-    const reader = this.#reader;
-    // Behind blanks the guess may be right all the same; or the guessed member is absent, and the one behind it comes.
-    const guess = previous.next;
-    const likely = guess?.isAt(reader.view, at, reader.end) ? guess : guess?.next;
-    if (likely?.isAt(reader.view, at, reader.end)) {
-      this.#valueAt = at + likely.length;
-      return likely;
-    }
-    const key = this.#lookUpKey(record, visit, previous, at);
-    if (key !== record.stray) previous.next = key;
-    return key;
-  }
-
-  #lookUpKey(record: RecordStep, visit: number, previous: Key, at: number): Key {
-    const reader = this.#reader;
-    if (reader.peek(at) !== quote) reader.fail(at, "a key in quotes");
-    const close = reader.scanKey(at + 1);
-    const bytes = reader.escaped ? reader.scratch : reader.bytes;
-    const start = reader.escaped ? 0 : at + 1;
-    const end = start + reader.keyLength;
-    const key = record.keys.find(reader.hash, bytes, start, end) ?? this.#newKey(record, bytes, start, end, at);
-    if (key === undefined && !this.#strays.add(record.beginStray(visit, previous, this.#strays), at + 1, close)) {
-      this.#failDuplicate(at);
-    }
-    this.#valueAt = reader.skipColon(close + 1);
-    return key ?? record.stray;
-  }
-
-  /** A spelling that is met for the first time, at `at` in the payload. */
-  #newKey(record: RecordStep, bytes: Buffer, start: number, end: number, at: number): Key | undefined {
-    const step = record.keys.columnOf(bytes.toString("utf8", start, end));
-    if (step === undefined && !this.#dropUnknownFields) this.#fail("UNKNOWN_FIELD", "the table has no such column", at);
-    return record.keys.learn(bytes, start, end, step);
   }
 
   /** The value of a column of any mode. */
@@ -212,7 +163,7 @@ export class JsonWalk {
 
   #nullElement(step: ColumnStep, at: number): number {
     const end = this.#reader.scanNull(at);
-    if (step.onNull !== "keep") this.#fail("NULL_IN_ARRAY", "an array holds no null", at);
+    if (step.onNull !== "keep") this.#refuse(nullInArray, at);
     this.#jsonNull(step, at, end);
     return end;
   }
@@ -270,23 +221,14 @@ export class JsonWalk {
     const part = out.fork(step.lengthWidth);
     const end = this.#object(step.record!, at);
     if (step.form === "range" && !isRangeInOrder(out, part + step.lengthWidth)) {
-      this.#fail("OUT_OF_RANGE", "a RANGE starts before it ends", at);
+      this.#refuse(notInOrder, at);
     }
     step.lengthWidth = out.join(part, step.lengthWidth);
     return end;
   }
 
-  /** @param valueAt where the value of the second of two keys begins */
-  #failDuplicate(valueAt: number): never {
-    this.#fail("DUPLICATE_FIELD", "the field comes twice in one object", valueAt);
-  }
-
   #refuse(fault: Fault, at: number): never {
     throw new PayloadFault(fault.code, fault.message, at);
-  }
-
-  #fail(code: RefusalCode, message: string, at: number): never {
-    throw new PayloadFault(code, message, at);
   }
 }
 

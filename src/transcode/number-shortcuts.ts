@@ -8,6 +8,8 @@ const { caseBit, letterE, minus, point, quote, zero } = ascii;
 
 /** A double holds every number of so many digits. */
 const maxDigits = 15;
+/** An int32 holds every number of so many digits. */
+const smallDigits = 9;
 
 /** Powers of ten that a double holds exactly. */
 const powers = Array.from({ length: maxDigits + 1 }, (_, exponent) => 10 ** exponent);
@@ -46,7 +48,8 @@ export function copyDouble(reader: JsonReader, start: number, tag: number, out: 
   }
   if (!endsNumber(reader, at)) return -1;
   const to = out.beginField(tag, 8);
-  out.view.setFloat64(to, negative ? -value : value, true);
+  const signed = negative ? -value : value;
+  out.view.setFloat64(to, signed, true);
   out.position = to + 8;
   return at;
 }
@@ -90,17 +93,21 @@ function isPlainInteger(bytes: Buffer, first: number, at: number): boolean {
 let digitsEnd = 0;
 
 /** The value of the digits at `at`, exact for 15 of them. Sets `digitsEnd`. */
-function digitsAt(reader: JsonReader, at: number): number {
-  const { bytes, view, end } = reader;
+function digitsAt({ bytes, end }: JsonReader, at: number): number {
+  const near = Math.min(at + smallDigits, end);
   let value = 0;
-  while (at + 4 <= end) {
-    // Four characters at once: without the digits' common bits each must be at most 9.
-    const word = view.getInt32(at, true) ^ 0x30303030;
-    if ((((word + 0x06060606) | word) & 0xf0f0f0f0) !== 0) break;
-    const pairs = word * 10 + (word >> 8);
-    value = value * 10_000 + (pairs & 0xff) * 100 + ((pairs >> 16) & 0xff);
-    at += 4;
+  while (at < near) {
+    const digit = bytes[at]! - zero;
+    if (digit >>> 0 > 9) break;
+    value = (Math.imul(value, 10) + digit) | 0;
+    at++;
   }
+  digitsEnd = at;
+  return at === near ? moreDigitsAt(bytes, at, end, value) : value;
+}
+
+/** Goes on with digits that no int32 has room for. */
+function moreDigitsAt(bytes: Buffer, at: number, end: number, value: number): number {
   while (at < end && (bytes[at]! - zero) >>> 0 < 10) value = value * 10 + (bytes[at++]! - zero);
   digitsEnd = at;
   return value;

@@ -23,7 +23,8 @@ interface WordForm {
 
 function formOf(characters: string): WordForm {
   const form = { template: 0, carry: 0, forbidden: 0 };
-  for (const [i, character] of [...characters].entries()) {
+  for (let i = 0; i < characters.length; i++) {
+    const character = characters.charAt(i);
     if (character === "?") continue;
     form.template |= character.charCodeAt(0) << (i * 8);
     form.carry |= (character === "0" ? 6 : 0) << (i * 8);

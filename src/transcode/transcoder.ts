@@ -5,9 +5,10 @@ import type { MessageBatch } from "../message.ts";
 import type { Column, TableSchema } from "../schema/table-schema.ts";
 import type { RowBatch } from "../write/row-batch.ts";
 import { describeRow, type RowDescriptor } from "../write/row-descriptor.ts";
+import { RowOverflow, type WireWriter } from "../write/wire-writer.ts";
 import { JsonPayloadWriter } from "./json-payload-writer.ts";
 import { MetadataWriter } from "./metadata-writer.ts";
-import type { PayloadWriter } from "./payload-writer.ts";
+import { rowTooLarge, type PayloadWriter } from "./payload-writer.ts";
 import { RawPayloadWriter } from "./raw-payload-writer.ts";
 
 export interface Transcoded {
@@ -37,13 +38,6 @@ export function createTranscoder(table: TableSchema, options: MappingOptions): T
 
 const noRefusals: ReadonlyMap<number, Refusal> = new Map();
 
-const rowTooLarge: Refusal = {
-  code: "ROW_TOO_LARGE",
-  path: "",
-  message: "the row is larger than a whole append request may be",
-  stage: "transcode",
-};
-
 class PlannedTranscoder implements Transcoder {
   readonly descriptor: RowDescriptor;
   readonly missingValues: "null" | "default";
@@ -65,7 +59,7 @@ class PlannedTranscoder implements Transcoder {
     let message = from;
     while (message < to && !rows.full) {
       rows.beginRow();
-      let refusal = this.#writeRow(batch, message, rows);
+      let refusal = this.#writeRow(batch, message, rows.writer);
       if (refusal) {
         rows.takeBack();
       } else {
@@ -79,11 +73,15 @@ class PlannedTranscoder implements Transcoder {
     return { next: message, refusals: refusals ?? noRefusals };
   }
 
-  #writeRow(batch: MessageBatch, message: number, rows: RowBatch): Refusal | undefined {
-    const out = rows.writer;
-    return (
-      this.#payload.write(batch.dataStart(message), batch.dataEnd(message), out) ??
-      this.#metadata.write(batch, message, out)
-    );
+  #writeRow(batch: MessageBatch, message: number, out: WireWriter): Refusal | undefined {
+    try {
+      return (
+        this.#payload.write(batch.dataStart(message), batch.dataEnd(message), out) ??
+        this.#metadata.write(batch, message, out)
+      );
+    } catch (error) {
+      if (error instanceof RowOverflow) return rowTooLarge;
+      throw error;
+    }
   }
 }

@@ -17,6 +17,9 @@ export interface RowBatchLimits {
 /** What became of a row: `stored`; `full`: taken back, it belongs into the next batch; `tooLarge`: no request can carry it. */
 export type RowEnd = "stored" | "full" | "tooLarge";
 
+/** Room for the row with which a batch becomes full. */
+const spare = 16_384;
+
 /** Tag of `ProtoRows.serialized_rows`, field 1. */
 const serializedRowsTag = 10;
 
@@ -31,16 +34,21 @@ export class RowBatch {
   #messages = new Uint32Array(1024);
   #origins: { readonly batch: MessageBatch; readonly firstRow: number }[] = [];
   #lengthWidth = 1;
+  /** Bytes of the buffer, as long as no row is unusually large. */
+  readonly #capacity: number;
 
   constructor(limits: RowBatchLimits) {
     this.limits = limits;
-    this.writer = new WireWriter(RowBatch.headroom + limits.maxBytes + 16_384);
+    this.#capacity = RowBatch.headroom + limits.maxBytes + spare;
+    // The rows before the last are at most as large as a full batch, and the last at most as large as a request.
+    this.writer = new WireWriter(this.#capacity, this.#capacity + limits.maxRequestBytes);
     this.clear();
   }
 
-  /** Makes the batch empty again; the buffer is kept. */
+  /** Makes the batch empty again. The buffer is kept, unless an unusual row has made it very large. */
   clear(): void {
     this.writer.position = RowBatch.headroom;
+    if (this.writer.bytes.length > this.#capacity * 2) this.writer.resize(this.#capacity);
     this.rowCount = 0;
     this.#origins = [];
   }

@@ -6,15 +6,26 @@
  */
 import { varintWidth, writeVarint } from "../lib/wire-format.ts";
 
+import { MillraceError } from "../errors.ts";
+
 const two32 = 4_294_967_296;
+
+/** A row needs more room than its writer may ever have. */
+export class RowOverflow extends MillraceError {
+  override readonly name: string = "RowOverflow";
+}
 
 export class WireWriter {
   bytes: Buffer;
   view: DataView;
   /** Offset of the next byte to be written. */
   position: number;
+  /** Bytes that it may grow to. */
+  readonly #maxCapacity: number;
 
-  constructor(capacity: number) {
+  /** @param maxCapacity more room than any row may need: beyond it a write throws RowOverflow */
+  constructor(capacity: number, maxCapacity = Infinity) {
+    this.#maxCapacity = maxCapacity;
     this.bytes = Buffer.allocUnsafeSlow(capacity);
     this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, capacity);
     this.position = 0;
@@ -26,10 +37,17 @@ export class WireWriter {
   }
 
   #grow(count: number): void {
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.position + count + 1024));
-    this.bytes.copy(grown, 0, 0, this.position);
-    this.bytes = grown;
-    this.view = new DataView(grown.buffer, grown.byteOffset, grown.length);
+    const needed = this.position + count;
+    if (needed > this.#maxCapacity) throw new RowOverflow("a row needs more room than its request may have");
+    this.resize(Math.min(Math.max(this.bytes.length * 2, needed + 1024), this.#maxCapacity));
+  }
+
+  /** Goes on in a buffer of another size, which what was written must fit into. */
+  resize(capacity: number): void {
+    const resized = Buffer.allocUnsafeSlow(capacity);
+    this.bytes.copy(resized, 0, 0, this.position);
+    this.bytes = resized;
+    this.view = new DataView(resized.buffer, resized.byteOffset, resized.length);
   }
 
   /**
