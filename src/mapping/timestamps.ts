@@ -77,7 +77,7 @@ function writeText(options: ConversionOptions, formatted: boolean): Convert {
     if (seconds < minSeconds || seconds > maxSeconds) return beyondTimestamp;
     const nanosSuffice = parts.picosecond % 1000 === 0;
     if (formatted || nanosSuffice) out.text(utcText(seconds, parts.microsecond, parts.picosecond));
-    else if (parts.fractionEnd - parts.fractionStart <= 12) out.lengthDelimited(bytes, start, end);
+    else if (parts.fractionDigits <= 12) out.lengthDelimited(bytes, start, end);
     else out.text(withShorterFraction(bytes, start, end));
     return undefined;
   };

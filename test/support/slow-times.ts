@@ -99,15 +99,15 @@ export function timestampOfNumber(source: string, unit: TimestampUnit, onPrecisi
   return timestampOfDecimal(source, unit, 6, onPrecisionLoss);
 }
 
-/** TIMESTAMP(12) is text: up to nine digits in one form, ten to twelve as they come, zeros behind the twelfth left out. */
+/** TIMESTAMP(12) is text: up to nine digits in one form, ten to twelve as they come, with the zeros behind them. */
 export function picosecondsOfText(text: string, unit: TimestampUnit, onPrecisionLoss: PrecisionLoss): string {
   if (/^-?\d+$/.test(text)) return picosecondsOfNumber(text, unit, onPrecisionLoss);
   const { seconds, fraction } = instantOf(text);
   inTimestampRange(seconds * microsPerSecond);
   const digits = fraction.replace(/0+$/, "");
   if (digits.length <= 9) return utcText(seconds, digits);
-  if (fraction.length <= 12) return text;
-  if (digits.length > 12 && onPrecisionLoss === "reject") throw new Refused("PRECISION_LOSS");
+  if (digits.length <= 12) return text;
+  if (onPrecisionLoss === "reject") throw new Refused("PRECISION_LOSS");
   const cut = digits.slice(0, 12).replace(/0+$/, "");
   return cut.length <= 9 ? utcText(seconds, cut) : text.replace(fraction, cut);
 }
