@@ -101,7 +101,7 @@ export class JsonWalk {
       }
       if (slot < lastSlot) inOrder = false;
       lastSlot = slot;
-      const after = step.repeated ? -1 : takeShortcut(step.shortcut, reader, at, step.tag, this.#out);
+      const after = takeShortcut(step.shortcut, reader, at, step.tag, this.#out);
       at = after < 0 ? this.#member(step, reader.skipBlanks(at)) : after;
     }
     if (!inOrder) record.order.restore(this.#out, fieldsAt);
@@ -153,7 +153,7 @@ export class JsonWalk {
   }
 
   #element(step: ColumnStep, at: number): number {
-    const after = takeShortcut(step.shortcut, this.#reader, at, step.tag, this.#out);
+    const after = takeShortcut(step.elementShortcut, this.#reader, at, step.tag, this.#out);
     if (after >= 0) return after;
     const character = this.#reader.peek(at);
     if (character === letterN) return this.#nullElement(step, at);

@@ -6,7 +6,7 @@ import { protoTypeOf, wireTypes } from "../schema/wire-type.ts";
 import type { KeySet } from "../read/key-set.ts";
 import { FieldOrder } from "./field-order.ts";
 import { Key, KeyTable } from "./key-table.ts";
-import { shortcutOf } from "./shortcuts.ts";
+import { noShortcut, shortcutOf } from "./shortcuts.ts";
 
 /**
  * How the walk takes a value to the row. `scalar`: by the conversion of its kind; `text`: a text is copied, other kinds are converted; `json`: the
@@ -27,8 +27,9 @@ export class ColumnStep {
   /** A REPEATED column whose values stand one behind the other under a single tag. */
   readonly packed: boolean;
   readonly form: ValueForm;
-  /** Which short cut its values may take (see `takeShortcut`); none when they share a tag. */
+  /** Which short cut a value of the column may take (see `takeShortcut`), and which one an element of a REPEATED column that has its own tag. */
   readonly shortcut: number;
+  readonly elementShortcut: number;
   readonly onNull: NullForm;
   /** How many bytes the length of the last packed values took: the next guess. */
   packedWidth = 1;
@@ -53,7 +54,8 @@ export class ColumnStep {
     this.packed = this.repeated && wireType !== 2;
     this.tag = plan.number * 8 + (this.packed ? 2 : wireType);
     this.form = formOf(plan);
-    this.shortcut = this.packed ? 0 : shortcutOf(plan);
+    this.shortcut = this.repeated ? noShortcut : shortcutOf(plan);
+    this.elementShortcut = this.packed ? noShortcut : shortcutOf(plan);
     this.onNull = nullFormOf(plan);
     this.text = conversion(plan, "json text");
     this.number = conversion(plan, "json number");

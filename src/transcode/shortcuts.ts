@@ -27,6 +27,9 @@ const timestamp = 6;
 const datetime = 7;
 const decimal = 8;
 
+/** Where every value takes the long way. */
+export const noShortcut = none;
+
 /** Which short cut the values of a column may take: a number for `takeShortcut`. */
 export function shortcutOf({ column, hasFormat }: ColumnPlan): number {
   switch (column.type) {

@@ -4,6 +4,12 @@ import { varintWidth } from "../lib/wire-format.ts";
 import type { WireWriter } from "../write/wire-writer.ts";
 
 /**
+ * Longer texts with escapes are resolved beside the row: in it there would have to be room for what they are written as, up to six times as
+ * much as they become, and a row that fits could seem too large.
+ */
+const longText = 8192;
+
+/**
  * Writes a text, its length in front.
  *
  * @param start behind the opening quote
@@ -14,6 +20,11 @@ export function writeText(reader: JsonReader, start: number, out: WireWriter): n
   const close = reader.scanText(start);
   if (!reader.escaped) {
     out.lengthDelimited(reader.bytes, start, close);
+    return close + 1;
+  }
+  if (close - start > longText) {
+    const length = reader.resolve(start, close);
+    out.lengthDelimited(reader.scratch, 0, length);
     return close + 1;
   }
   const width = varintWidth(close - start);

@@ -42,14 +42,14 @@ class PlannedTranscoder implements Transcoder {
   readonly descriptor: RowDescriptor;
   readonly missingValues: "null" | "default";
   readonly #payload: PayloadWriter;
-  readonly #metadata: MetadataWriter;
+  readonly #metadata: MetadataWriter | undefined;
 
   constructor(table: TableSchema, plan: MappingPlan) {
     const { missingValues } = plan.options;
     this.missingValues = missingValues;
     this.descriptor = describeRow(table.columns, (column: Column) => takesDefault(column, missingValues));
     this.#payload = plan.raw ? new RawPayloadWriter(plan.raw, plan) : new JsonPayloadWriter(plan);
-    this.#metadata = new MetadataWriter(plan);
+    if (plan.metadata.length > 0) this.#metadata = new MetadataWriter(plan);
   }
 
   transcode(batch: MessageBatch, from: number, to: number, rows: RowBatch): Transcoded {
@@ -77,7 +77,7 @@ class PlannedTranscoder implements Transcoder {
     try {
       return (
         this.#payload.write(batch.dataStart(message), batch.dataEnd(message), out) ??
-        this.#metadata.write(batch, message, out)
+        this.#metadata?.write(batch, message, out)
       );
     } catch (error) {
       if (error instanceof RowOverflow) return rowTooLarge;

@@ -78,9 +78,7 @@ export class RowBatch {
     if (this.rowCount === this.#starts.length) this.#grow();
     const writer = this.writer;
     this.#starts[this.rowCount] = writer.position;
-    writer.reserve(6);
-    writer.bytes[writer.position++] = serializedRowsTag;
-    writer.fork(this.#lengthWidth);
+    writer.position = writer.beginField(serializedRowsTag, this.#lengthWidth) + this.#lengthWidth;
   }
 
   /** Ends the row that `beginRow` began. Unless it is stored, its bytes are taken back. */

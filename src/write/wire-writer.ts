@@ -138,11 +138,9 @@ export class WireWriter {
     if (needed !== width) {
       this.reserve(5);
       this.bytes.copyWithin(start + needed, start + width, this.position);
+      this.position += needed - width;
     }
-    const end = start + needed + length;
-    this.position = start;
-    this.varint32(length);
-    this.position = end;
+    writeVarint(this.bytes, start, length);
     return needed;
   }
 }
