@@ -7,11 +7,10 @@ import { Agreement } from "../support/agreement.ts";
 import { choicesOf, times } from "../support/random-choices.ts";
 import { randomDocument } from "../support/random-document.ts";
 import { randomOptions, randomTable } from "../support/random-table.ts";
+import { fuzzSeed } from "../support/property-seed.ts";
 
-const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
-
-test(`documents cut at every byte, FUZZ_SEED=${seed}`, { timeout: 600_000 }, () => {
-  const choose = choicesOf(seed);
+test(`documents cut at every byte, FUZZ_SEED=${fuzzSeed}`, { timeout: 600_000 }, () => {
+  const choose = choicesOf(fuzzSeed);
   let cuts = 0;
   for (let i = 0; i < 40; i++) {
     const table = randomTable(choose);

@@ -1,2 +1,10 @@
-/** One seed for the property tests of a run: PROPERTY_SEED replays it. It stands in the name of each test. */
-export const propertySeed = Number(process.env["PROPERTY_SEED"] ?? Date.now() % 2 ** 31);
+/**
+ * Seeds of the tests that are driven by chance: the variables replay a run. A seed stands in the name of each such test.
+ */
+export const propertySeed = seedOf("PROPERTY_SEED");
+/** Of hostile payloads. */
+export const fuzzSeed = seedOf("FUZZ_SEED");
+
+function seedOf(variable: string): number {
+  return Number(process.env[variable] ?? Date.now() % 2 ** 31);
+}

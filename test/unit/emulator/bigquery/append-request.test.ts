@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parseAppendRequest } from "../../../../src/emulator/bigquery/append-request.ts";
 import { InvalidValue } from "../../../../src/emulator/bigquery/cell.ts";
 import { appendRequest, bytes, descriptor, field, protoData } from "./writer.ts";
+import { propertySeed } from "../../../support/property-seed.ts";
 
 test("a request of Google's definition is read part by part", () => {
   const writerSchema = descriptor([field("id", 1, "int64")]);
@@ -45,9 +46,7 @@ describe("hostile bytes", () => {
     expect(() => parseAppendRequest(request)).toThrow("interpretation is unspecified");
   });
 
-  const seed = Number(process.env["BQ_EMULATOR_SEED"] ?? Date.now() % 2 ** 31);
-
-  test(`are a request or refused (BQ_EMULATOR_SEED=${seed})`, () => {
+  test(`are a request or refused (PROPERTY_SEED=${propertySeed})`, () => {
     const property = fc.property(fc.uint8Array({ maxLength: 100 }), (raw) => {
       try {
         parseAppendRequest(Buffer.from(raw));
@@ -55,6 +54,6 @@ describe("hostile bytes", () => {
         if (!(error instanceof InvalidValue)) throw error;
       }
     });
-    expect(fc.check(property, { seed, numRuns: 5000 })).toMatchObject({ failed: false });
+    expect(fc.check(property, { seed: propertySeed, numRuns: 5000 })).toMatchObject({ failed: false });
   });
 });

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { unchain, type Chain, type Chained } from "../../../../src/emulator/pubsub/chain.ts";
 import { DeadlineQueue } from "../../../../src/emulator/pubsub/deadline-queue.ts";
+import { propertySeed } from "../../../support/property-seed.ts";
 
 class Item implements Chained {
   chain: Chain<Chained> | undefined;
@@ -39,9 +40,7 @@ test("an item taken out leaves nothing behind", () => {
   expect(drain(queue, 100)).toEqual([20]);
 });
 
-const seed = Number(process.env["PROPERTY_SEED"] ?? Date.now() % 2 ** 31);
-
-test(`items come as a sort would have them, PROPERTY_SEED=${seed}`, () => {
+test(`items come as a sort would have them, PROPERTY_SEED=${propertySeed}`, () => {
   const times = fc.array(fc.record({ at: fc.nat({ max: 500 }).map((n) => n * 10), removed: fc.boolean() }));
   fc.assert(
     fc.property(times, fc.nat({ max: 5000 }), (scheduled, now) => {
@@ -55,6 +54,6 @@ test(`items come as a sort would have them, PROPERTY_SEED=${seed}`, () => {
       expect(queue.nextAtMs()).toBe(sorted.find((at) => at > now) ?? Infinity);
       expect(drain(queue, 5000)).toEqual(sorted.filter((at) => at > now));
     }),
-    { seed, numRuns: 500 },
+    { seed: propertySeed, numRuns: 500 },
   );
 });

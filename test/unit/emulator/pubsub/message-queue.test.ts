@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FakeConsumer, type HandedOut } from "../../../support/fake-consumer.ts";
 import { TestBroker, unackedTexts } from "../../../support/pubsub-broker.ts";
+import { propertySeed } from "../../../support/property-seed.ts";
 
 const seconds = (count: number): number => count * 1000;
 
@@ -144,7 +145,6 @@ test("without ordering, keys mean nothing (ORDER-04)", () => {
   expect(consumer.newTexts()).toEqual(["1"]);
 });
 
-const seed = Number(process.env["PROPERTY_SEED"] ?? Date.now() % 2 ** 31);
 const runs = Number(process.env["PROPERTY_RUNS"] ?? 300);
 
 /** What consumers and publishers may do, and time; `pick` chooses among what there is at the moment. */
@@ -158,7 +158,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("go on" as const), consumer: fc.nat({ max: 2 }) }),
 );
 
-test(`whatever happens, keys keep their order, leases are respected and nothing is lost, PROPERTY_SEED=${seed}`, async () => {
+test(`whatever happens, keys keep their order, leases are respected and nothing is lost, PROPERTY_SEED=${propertySeed}`, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 80 }), fc.boolean(), async (steps, backsOff) => {
       const retryPolicy = backsOff ? { minimumBackoff: { seconds: 1 }, maximumBackoff: { seconds: 4 } } : null;
@@ -211,7 +211,7 @@ test(`whatever happens, keys keep their order, leases are respected and nothing 
       const seen = new Set(consumers.flatMap((consumer) => consumer.received.map(({ text }) => text)));
       expect([...seen].toSorted()).toEqual(published.toSorted());
     }),
-    { seed, numRuns: runs },
+    { seed: propertySeed, numRuns: runs },
   );
 });
 

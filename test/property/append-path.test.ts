@@ -1,23 +1,23 @@
 /**
  * The append path against a server that misbehaves at random: whatever it does, every message has one fate in the
- * end, and it is the true one. `APPEND_SEED` repeats a run, `APPEND_RUNS` sets how many there are.
+ * end, and it is the true one. `PROPERTY_SEED` repeats a run, `PROPERTY_RUNS` sets how many there are.
  */
 import { status } from "@grpc/grpc-js";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import type { AppendObserver } from "../../../src/bigquery/append-observer.ts";
-import { BigQueryDestination } from "../../../src/bigquery/bigquery-destination.ts";
-import { TableUnavailable } from "../../../src/bigquery/tables.ts";
-import type { Outcomes } from "../../../src/message.ts";
-import { type FakeAnswer, FakeAppendService, type SentRequest } from "../../support/fake-append-service.ts";
-import { FakeTranscoder } from "../../support/fake-transcoder.ts";
-import { PayloadBatch } from "../../support/payload-batch.ts";
-import { choicesOf } from "../../support/random-choices.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import type { AppendObserver } from "../../src/bigquery/append-observer.ts";
+import { BigQueryDestination } from "../../src/bigquery/bigquery-destination.ts";
+import { TableUnavailable } from "../../src/bigquery/tables.ts";
+import type { Outcomes } from "../../src/message.ts";
+import { type FakeAnswer, FakeAppendService, type SentRequest } from "../support/fake-append-service.ts";
+import { FakeTranscoder } from "../support/fake-transcoder.ts";
+import { PayloadBatch } from "../support/payload-batch.ts";
+import { choicesOf } from "../support/random-choices.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+import { propertySeed } from "../support/property-seed.ts";
 
 const endpoint = { host: "127.0.0.1", port: 1, plaintext: true };
-const seed = Number(process.env["APPEND_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-const runs = Number(process.env["APPEND_RUNS"] ?? 150);
+const runs = Number(process.env["PROPERTY_RUNS"] ?? 150);
 
 const observer = new Proxy({} as AppendObserver, { get: () => () => undefined });
 
@@ -115,13 +115,13 @@ const fateOf: Readonly<Record<string, string>> = {
   good: "durable",
 };
 
-test(`every message has its one true fate (APPEND_SEED=${seed}, ${runs} runs)`, async () => {
+test(`every message has its one true fate (PROPERTY_SEED=${propertySeed}, ${runs} runs)`, async () => {
   for (let run = 0; run < runs; run++) {
-    const { told, written, payloads } = await weather(seed + run);
+    const { told, written, payloads } = await weather(propertySeed + run);
     const expected = payloads.map(expectedFate);
-    expect(told, `APPEND_SEED=${seed + run} APPEND_RUNS=1`).toEqual(expected);
+    expect(told, `PROPERTY_SEED=${propertySeed + run} PROPERTY_RUNS=1`).toEqual(expected);
     const shouldBeWritten = expected.map((fate) => fate === "durable");
-    expect(written, `APPEND_SEED=${seed + run} APPEND_RUNS=1`).toEqual(shouldBeWritten);
+    expect(written, `PROPERTY_SEED=${propertySeed + run} PROPERTY_RUNS=1`).toEqual(shouldBeWritten);
   }
 }, 120_000);
 
