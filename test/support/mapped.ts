@@ -2,7 +2,7 @@
 import type { MappingOptions } from "../../src/mapping/mapping-plan.ts";
 import { parseTableSchema } from "../../src/schema/table-schema.ts";
 import { createTranscoder } from "../../src/transcode/transcoder.ts";
-import { RowBatch } from "../../src/write/row-batch.ts";
+import { RowBatch, type RowBatchLimits } from "../../src/write/row-batch.ts";
 import { PayloadBatch } from "./payload-batch.ts";
 import { readRowAt, RowReader } from "./row-reader.ts";
 import type { Row } from "./slow-row.ts";
@@ -26,15 +26,17 @@ const defaults: MappingOptions = {
 
 /**
  * @param fields of the table, as its JSON has them
+ * @param limits of the batch of rows, which must hold them all
  * @returns per payload its row, or its refusal as `CODE path`
  */
 export function mapped(
   fields: readonly object[],
   payloads: readonly (string | Buffer)[],
   own: Partial<MappingOptions> = {},
+  limits: Partial<RowBatchLimits> = {},
 ): readonly MappedPayload[] {
   const transcoder = createTranscoder(parseTableSchema(fields), { ...defaults, ...own });
-  const rows = new RowBatch({ maxBytes: 2 ** 26, maxRows: payloads.length, maxRequestBytes: 2 ** 27 });
+  const rows = new RowBatch({ maxBytes: 2 ** 26, maxRows: payloads.length, maxRequestBytes: 2 ** 27, ...limits });
   const batch = new PayloadBatch(payloads.map((payload) => Buffer.from(payload)));
   const { refusals } = transcoder.transcode(batch, 0, batch.length, rows);
   const reader = new RowReader(transcoder.descriptor.bytes);
