@@ -1,4 +1,4 @@
-/** The gRPC server of the embedded services: plaintext HTTP/2, on loopback unless told otherwise. */
+/** The gRPC server of the embedded services: plaintext HTTP/2 on loopback. */
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import * as grpc from "@grpc/grpc-js";
 import { systemClock } from "../lib/clock.ts";
@@ -33,8 +33,8 @@ export class GrpcServer {
   }
 
   /** @param port 0 for any free one */
-  async listen(port = 0, host = "127.0.0.1"): Promise<void> {
-    await listen(this.#listener, port, host);
+  async listen(port = 0): Promise<void> {
+    await listen(this.#listener, port, "127.0.0.1");
   }
 
   get host(): string {

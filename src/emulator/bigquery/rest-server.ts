@@ -48,8 +48,8 @@ export class RestServer {
   }
 
   /** @param port 0 for any free one */
-  async listen(port = 0, host = "127.0.0.1"): Promise<void> {
-    await listen(this.#server, port, host);
+  async listen(port = 0): Promise<void> {
+    await listen(this.#server, port, "127.0.0.1");
   }
 
   get port(): number {

@@ -13,7 +13,6 @@ import { subscriberDefinition, subscriberHandlers } from "./subscriber-service.t
 export interface PubSubEmulatorOptions {
   /** 0, the default: any free one. */
   readonly port?: number;
-  readonly host?: string;
   readonly clock?: Clock;
   readonly faults?: readonly Fault[];
 }
@@ -66,7 +65,7 @@ export async function startPubSubEmulator(options: PubSubEmulatorOptions = {}): 
   const host = { server, faults, clock };
   server.addService(publisher, publisherHandlers(host, broker));
   server.addService(subscriber, subscriberHandlers(host, broker, sessions));
-  await server.listen(options.port, options.host);
+  await server.listen(options.port);
   return {
     host: server.host,
     port: server.port,
