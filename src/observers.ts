@@ -4,6 +4,7 @@ import type { PipelineObserver } from "./pipeline.ts";
 import type { PullObserver } from "./source/pull-observer.ts";
 import type { PipelineMetrics } from "./telemetry/metrics.ts";
 
+/** Counts the work of a subscription. */
 export function observePull(metrics: PipelineMetrics): PullObserver {
   return {
     received(messages, bytes) {
@@ -30,6 +31,7 @@ export function observePull(metrics: PipelineMetrics): PullObserver {
   };
 }
 
+/** Counts the way of rows into the table. */
 export function observeAppends(metrics: PipelineMetrics): AppendObserver {
   return {
     appended(rows, bytes, seconds) {
@@ -46,6 +48,7 @@ export function observeAppends(metrics: PipelineMetrics): AppendObserver {
   };
 }
 
+/** Counts letters, and messages that are given back. */
 export function observePipeline(metrics: PipelineMetrics): PipelineObserver {
   return {
     deadLettered(published, failed) {

@@ -60,6 +60,7 @@ export type AppendVerdict =
   | { readonly kind: "quota" }
   | { readonly kind: "setup"; readonly state: SetupState; readonly reason: string };
 
+/** Row errors first, then the storage error, then words that tell more than the status does, then the status. */
 export function classify(failure: AppendFailure): AppendVerdict {
   if (failure.rowErrors > 0) return { kind: "rejectRows" };
   const verdict =

@@ -48,6 +48,7 @@ const fixedHolds: Record<Exclude<HoldingVerdict["kind"], "setup">, Hold> = {
   },
 };
 
+/** What is done, and told, after a verdict that concerns every request. */
 export function holdFor(verdict: HoldingVerdict): Hold {
   if (verdict.kind !== "setup") return fixedHolds[verdict.kind];
   return { state: verdict.state, reason: verdict.reason, backoff: { initialMs: 1000, maxMs: minute }, patience: 0 };

@@ -4,6 +4,7 @@ import { loadSetup } from "../emulator/setup.ts";
 import { readChecked } from "../lib/checked-file.ts";
 import { firstSignal } from "../lib/signals.ts";
 
+/** Port 0 is any free one; the others name files. */
 export interface EmulatorFlags {
   readonly pubsubPort: number;
   readonly bigqueryPort: number;

@@ -27,6 +27,7 @@ export class RpcError extends Error {
   }
 }
 
+/** The refusal of a request that is wrong in itself. */
 export function invalidArgument(message: string): RpcError {
   return new RpcError("INVALID_ARGUMENT", message);
 }

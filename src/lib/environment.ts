@@ -24,6 +24,7 @@ export interface HiddenReferences {
   readonly references: readonly string[];
 }
 
+/** Hides the references of a text that is about to be parsed as YAML. */
 export function hideReferences(text: string): HiddenReferences {
   const references: string[] = [];
   const hide = (found: string): string => {

@@ -12,6 +12,7 @@ export interface FileFault {
   readonly place: Place | undefined;
 }
 
+/** The faults of one file, as an error whose message is the report: a line for each, by their places. */
 export class FaultReport extends SetupError {
   override readonly name: string = "FaultReport";
   readonly faults: readonly FileFault[];

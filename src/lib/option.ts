@@ -35,6 +35,7 @@ export function map<const T extends z.ZodRawShape>(shape: T): z.ZodObject<T, z.c
   return z.strictObject(shape, expected("a map", "a map"));
 }
 
+/** True or false; false unless set. */
 export function flag(description: string): z.ZodPrefault<z.ZodBoolean> {
   return z.boolean(expected("true or false", "a boolean")).prefault(false).meta({ description, form: "true | false" });
 }
@@ -49,6 +50,7 @@ export function choice<const T extends readonly [string, ...string[]]>(
   return schema.prefault(initial).meta({ description, form: words.join(" | ") });
 }
 
+/** Text of a form. @param what the form in words: what a person is told was expected */
 export function text(pattern: RegExp, what: string, description: string): z.ZodString {
   return z.string(expected(what)).regex(pattern, expected(what)).meta({ description, form: what });
 }
@@ -58,6 +60,7 @@ interface WholeBounds {
   readonly max: number;
 }
 
+/** A whole number between two bounds, both included. */
 export function whole(initial: number, { min, max }: WholeBounds, description: string): z.ZodPrefault<z.ZodInt> {
   const error = expected(`a whole number from ${min} to ${max}`, "a number");
   return z

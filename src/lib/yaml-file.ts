@@ -32,6 +32,7 @@ interface FoundFault {
   readonly offset: number | undefined;
 }
 
+/** Parses a text; never throws: what is wrong with it is in `faults`. */
 export function readYaml(text: string, environment: Environment): YamlFile {
   const { text: visible, references } = hideReferences(text);
   const lines = new LineCounter();

@@ -182,6 +182,7 @@ export function fourDigits(bytes: Buffer, at: number): number {
   return areDigits ? a * 1000 + b * 100 + c * 10 + d : -1;
 }
 
+/** An ASCII digit. */
 export function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }

@@ -11,6 +11,7 @@ export interface PipelineStatus extends PipelineHealth {
   readonly outstanding: number;
 }
 
+/** Counts are those since the start of the process. */
 export function statusOf(health: PipelineHealth, metrics: PipelineMetrics): PipelineStatus {
   return {
     ...health,

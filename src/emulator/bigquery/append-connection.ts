@@ -158,6 +158,7 @@ function streamOf(text: string): StreamName {
   throw new AppendRefusal("UNIMPLEMENTED", "The embedded BigQuery has default streams only");
 }
 
+/** What the service answers about a stream whose table is not there. */
 export function tableNotFound(stream: StreamName): AppendRefusal {
   const entity = textOfStream(stream);
   const message = `Requested entity was not found. Entity: ${entity}`;

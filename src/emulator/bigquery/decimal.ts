@@ -38,6 +38,7 @@ export function decimalFromBytes(bytes: Uint8Array, type: DecimalType): bigint {
   return fit(BigInt.asIntN(bytes.length * 8, unsigned), type);
 }
 
+/** @throws InvalidValue */
 export function decimalFromInteger(value: bigint, type: DecimalType): bigint {
   return fit(value * 10n ** BigInt(kinds[type.type].digits), type);
 }

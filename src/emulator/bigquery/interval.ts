@@ -25,6 +25,7 @@ export function parseInterval(text: string): Interval {
   return interval;
 }
 
+/** Canonical form; zeros at the end of the fraction are left out. */
 export function textOfInterval({ months, days, micros }: Interval): string {
   const size = micros < 0n ? -micros : micros;
   const seconds = size / 1_000_000n;

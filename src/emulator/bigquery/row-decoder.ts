@@ -19,6 +19,7 @@ export function emptyCell(column: Column): Cell {
   return column.mode === "REPEATED" ? [] : null;
 }
 
+/** @param takesDefault whether a column without a value gets its default, by position */
 export function missingBy(takesDefault: (position: number) => boolean, context: DefaultContext): Missing {
   return (column, position, row) => {
     if (!column.defaultValue || !takesDefault(position)) return emptyCell(column);

@@ -14,6 +14,7 @@ export function translateSql(sql: string): string {
   });
 }
 
+/** A name as DuckDB takes any: in double quotes. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -38,6 +38,7 @@ const wireTypes: Readonly<Record<ScalarType | "message", number>> = {
   message: lengthWire,
 };
 
+/** The wire type on which values of a field travel. */
 export function wireTypeOf(type: FieldShape["type"]): number {
   return wireTypes[type];
 }
@@ -45,6 +46,7 @@ export function wireTypeOf(type: FieldShape["type"]): number {
 const nothing = (): void => {};
 const unchecked: ValueCheck = { number: nothing, bytes: nothing };
 
+/** What checks the values of a field that goes to this column; a message is checked field by field, not here. */
 export function checkOf(column: Column, { type, enumNames }: FieldShape): ValueCheck {
   if (type === "message") return unchecked;
   return quickCheck(column, type) ?? fullCheck(column, type, enumNames);

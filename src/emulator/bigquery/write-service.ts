@@ -21,6 +21,7 @@ const definition = serviceDefinition(storageProtos(), "google.cloud.bigquery.sto
 /** Names of the service's methods, by which faults go. */
 export const writeMethods: readonly string[] = Object.keys(definition);
 
+/** Adds the service to the server of `host`. */
 export function addWriteService(host: MethodHost, catalog: Catalog, limits: AppendLimits): void {
   const later = (method: string): grpc.UntypedHandleCall =>
     unaryMethod(host, method, () => {

@@ -39,6 +39,7 @@ interface UpdateRequest {
 type ListRequest = PageRequest & { readonly project: string };
 type ListSubscriptionsRequest = PageRequest & Named;
 
+/** The methods, by name. */
 export function publisherHandlers(host: MethodHost, broker: Broker): UntypedServiceImplementation {
   return {
     CreateTopic: unaryMethod(host, "CreateTopic", (request: TopicResource) => {

@@ -53,6 +53,7 @@ export interface SubscriptionHandle {
 /** How long other calls than streams may take to end when the server closes. */
 const closeGraceMs = 1000;
 
+/** Starts the server on 127.0.0.1. Rejects when the port is taken. */
 export async function startPubSubEmulator(options: PubSubEmulatorOptions = {}): Promise<PubSubEmulator> {
   const clock = options.clock ?? systemClock;
   const publisher = publisherDefinition();

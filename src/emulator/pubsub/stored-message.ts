@@ -66,6 +66,7 @@ export function messageId({ publication, index }: StoredMessage): string {
   return String(publication.firstId + index);
 }
 
+/** Size of the serialized message, id and publish time included. */
 export function byteLength(message: StoredMessage): number {
   return message.end - message.start;
 }

@@ -30,6 +30,7 @@ export interface StreamingPullRequest {
   readonly protocolVersion: number;
 }
 
+/** @throws Error when the bytes are no such message */
 export function readAcknowledgeRequest(bytes: Buffer): AcknowledgeRequest {
   let subscription = "";
   const ackIds: number[] = [];
@@ -43,6 +44,7 @@ export function readAcknowledgeRequest(bytes: Buffer): AcknowledgeRequest {
   return { subscription, ackIds };
 }
 
+/** @throws Error when the bytes are no such message */
 export function readModifyAckDeadlineRequest(bytes: Buffer): ModifyAckDeadlineRequest {
   let subscription = "";
   let ackDeadlineSeconds = 0;
@@ -58,6 +60,7 @@ export function readModifyAckDeadlineRequest(bytes: Buffer): ModifyAckDeadlineRe
   return { subscription, ackDeadlineSeconds, ackIds };
 }
 
+/** @throws Error when the bytes are no such message */
 export function readStreamingPullRequest(bytes: Buffer): StreamingPullRequest {
   const ackIds: number[] = [];
   const modifyDeadlineAckIds: number[] = [];
