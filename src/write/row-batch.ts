@@ -2,6 +2,7 @@
  * The rows of one append request: their bytes as `ProtoRows.serialized_rows` entries one behind the other,
  * where each row begins, and which message it came from.
  */
+import { varintWidth } from "../lib/wire-format.ts";
 import type { MessageBatch } from "../message.ts";
 import { WireWriter } from "./wire-writer.ts";
 
@@ -84,14 +85,21 @@ export class RowBatch {
   /** Ends the row that `beginRow` began. Unless it is stored, its bytes are taken back. */
   endRow(message: number): RowEnd {
     const start = this.#starts[this.rowCount]!;
-    this.#lengthWidth = this.writer.join(start + 1, this.#lengthWidth);
-    if (this.byteLength > this.limits.maxRequestBytes) {
-      const alone = this.writer.position - start > this.limits.maxRequestBytes;
+    const size = this.#sizeOfRow(start);
+    const { maxRequestBytes } = this.limits;
+    if (start - RowBatch.headroom + size > maxRequestBytes) {
       this.writer.position = start;
-      return alone ? "tooLarge" : "full";
+      return size > maxRequestBytes ? "tooLarge" : "full";
     }
+    this.#lengthWidth = this.writer.join(start + 1, this.#lengthWidth);
     this.#messages[this.rowCount++] = message;
     return "stored";
+  }
+
+  /** Bytes of the row that begins at `start`, tag and length included; the writer may have no room left to write that length. */
+  #sizeOfRow(start: number): number {
+    const length = this.writer.position - start - 1 - this.#lengthWidth;
+    return 1 + varintWidth(length) + length;
   }
 
   /** Takes the row back that `beginRow` began: its message was refused. */
