@@ -4,20 +4,32 @@ import { readFileSync } from "node:fs";
 const { testResults } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const tests = testResults.flatMap((file) => file.assertionResults.map((test) => ({ ...test, file: file.name })));
 
+const onGoogle = (test) => test.fullName.includes("Google's emulator");
+const isIn = (folder) => (test) => test.file.includes(`/test/${folder}/`);
 const groups = {
-  "against Google's Pub/Sub emulator": (test) => test.fullName.includes("Google's emulator"),
-  "against the embedded servers": (test) => test.file.includes("/integration/") && !test.fullName.includes("Google's emulator"),
-  "properties and hostile payloads": (test) => test.file.includes("/property/"),
-  "units": (test) => !test.file.includes("/integration/") && !test.file.includes("/property/"),
+  "against Google's Pub/Sub emulator": onGoogle,
+  "against the embedded servers": (test) => isIn("integration")(test) && !onGoogle(test),
+  "properties and hostile payloads": isIn("property"),
+  units: isIn("unit"),
 };
-const count = (list, status) => list.filter((test) => test.status === status).length;
 
-console.log(`${"tests".padEnd(36)}${"passed".padStart(8)}${"failed".padStart(8)}${"skipped".padStart(9)}`);
+const count = (list, status) => list.filter((test) => test.status === status).length;
+const print = (...cells) =>
+  process.stdout.write(
+    `${cells[0].padEnd(36)}${cells
+      .slice(1)
+      .map((cell) => String(cell).padStart(9))
+      .join("")}\n`,
+  );
+
+print("tests", "passed", "failed", "skipped");
 for (const [name, belongs] of Object.entries(groups)) {
   const list = tests.filter(belongs);
-  const skipped = list.length - count(list, "passed") - count(list, "failed");
-  console.log(`${name.padEnd(36)}${String(count(list, "passed")).padStart(8)}${String(count(list, "failed")).padStart(8)}${String(skipped).padStart(9)}`);
+  const [passed, failed] = [count(list, "passed"), count(list, "failed")];
+  print(name, passed, failed, list.length - passed - failed);
 }
-for (const test of tests.filter((t) => t.fullName.includes("SKIPPED"))) console.log(test.fullName);
+for (const { fullName } of tests.filter((test) => test.fullName.includes("SKIPPED")))
+  process.stdout.write(`${fullName}\n`);
+
 const broken = testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length;
-console.log(`${count(tests, "passed")} ${count(tests, "failed") + broken}`);
+process.stdout.write(`${count(tests, "passed")} ${count(tests, "failed") + broken}\n`);
