@@ -8,6 +8,7 @@ import { refusalCodes } from "../src/errors.ts";
 import { type JsonSchema, jsonSchemaOf, listOptions, type Option } from "../src/lib/option-list.ts";
 import { compatibility } from "../src/mapping/compatibility.ts";
 import { fieldKinds } from "../src/schema/field.ts";
+import { formatElements } from "../src/mapping/time-format.ts";
 import { columnTypes } from "../src/schema/table-schema.ts";
 import { counters, gauges, histograms, type MetricDefinition } from "../src/telemetry/metrics.ts";
 
@@ -85,6 +86,17 @@ Editors that know JSON Schema check and complete it with [millrace.schema.json](
     optionTable(ofPipeline, 2),
     `The keys under \`bigquery\` are those of Pub/Sub's own \`bigqueryConfig\`, so that the configuration of a managed subscription can be pasted in; its \`state\` is ignored
 with a warning. \`PATH\` is the path of a column, \`a.b\` when it is nested.`,
+    "### `format`: dates and times in another form",
+    `A column of DATE, TIME, DATETIME or TIMESTAMP that has a \`format\` takes text of that form and no other; numbers are read as ever. The elements are those of BigQuery's own
+\`PARSE_DATE\` and its kin, so \`%d.%m.%Y %H:%M\` reads \`01.03.2026 9:15\`. Anything else in the pattern stands for itself; parts of the time that it lacks are zero, a zone
+that it lacks is UTC. A pattern that cannot be read is told when the table's schema is known: by \`millrace map\`, and by the state of the pipeline.`,
+    table(
+      ["element", "reads"],
+      formatElements.map(([elements, reads]) => [
+        elements.replaceAll(/\S+/g, "`$&`"),
+        reads.replaceAll(/%[A-Za-z%]\S*?(?=,|$)/g, "`$&`"),
+      ]),
+    ),
     "## `service`",
     optionTable(ofService, 1),
     "## `endpoints`",

@@ -40,8 +40,9 @@ const bigquery = map({
             form: "micros | seconds | millis | nanos",
           }),
         format: z.string(expected("a pattern as text")).exactOptional().meta({
-          description: "Pattern of date and time text that is not in BigQuery's literal grammar.",
-          form: "text",
+          description:
+            "How text of a date or time is written, such as %d.%m.%Y, instead of BigQuery's literal grammar.",
+          form: "a pattern",
         }),
         jsonNull: choice(["null", "keep"], "What an explicit null becomes in a JSON column: SQL NULL, or JSON null."),
       }),

@@ -14,7 +14,7 @@ import { planRawColumn } from "./raw-column.ts";
 export interface ColumnOptions {
   /** What a bare number means in a TIMESTAMP column. */
   readonly timestampUnit?: "seconds" | "millis" | "micros" | "nanos";
-  /** Pattern of text that is not in BigQuery's literal grammar. */
+  /** Pattern of text, instead of BigQuery's literal grammar. */
   readonly format?: string;
   /** What becomes of an explicit null in a JSON column. */
   readonly jsonNull?: "null" | "keep";

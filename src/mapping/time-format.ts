@@ -1,20 +1,6 @@
 /**
  * The option `format`: a pattern for dates and times that are not written in BigQuery's literal grammar. Its elements
- * are those of BigQuery's own PARSE_DATE, PARSE_TIME, PARSE_DATETIME and PARSE_TIMESTAMP:
- *
- * | element | reads |
- * | --- | --- |
- * | `%Y` `%y` | year of four digits; of two: 69–99 are 1969–1999, 00–68 are 2000–2068 |
- * | `%m` `%b` `%B` `%h` | month as a number; by its English name, short or whole, in any case |
- * | `%d` `%e` | day of the month; `%e` may have a blank in front of a single digit |
- * | `%a` `%A` | English name of the weekday, short or whole; it must be the weekday of the date |
- * | `%H` `%I` `%p` | hour 0–23; hour 1–12, together with AM or PM |
- * | `%M` | minute |
- * | `%S` `%E*S` `%E3S` | second; with a fraction of any length, of at most so many digits (1–9) |
- * | `%z` `%Ez` `%Z` | offset `+HHMM`; `+HH:MM` or `Z`; `UTC`, `GMT` or a name of the tz database |
- * | `%s` | seconds since the epoch, alone |
- * | `%F` `%T` `%R` `%D` | `%Y-%m-%d`, `%H:%M:%S`, `%H:%M`, `%m/%d/%y` |
- * | `%%` | a percent sign |
+ * are those of BigQuery's own PARSE_DATE, PARSE_TIME, PARSE_DATETIME and PARSE_TIMESTAMP (`formatElements`).
  *
  * Anything else stands for itself. Numbers of two digits may be written with one, unless a digit stands
  * directly in front or behind.
@@ -25,6 +11,21 @@ import type { TimeParts } from "./civil-time.ts";
 import { elementOf, hour12, literal, pending } from "./time-elements.ts";
 import type { Element, Part } from "./time-elements.ts";
 import type { TimeReader } from "./time-literals.ts";
+
+/** Elements of a pattern, and what they read. */
+export const formatElements: readonly (readonly [elements: string, reads: string])[] = [
+  ["%Y %y", "year of four digits; of two: 69–99 are 1969–1999, 00–68 are 2000–2068"],
+  ["%m %b %B %h", "month as a number; by its English name, short or whole, in any case"],
+  ["%d %e", "day of the month; %e may have a blank in front of a single digit"],
+  ["%a %A", "English name of the weekday, short or whole; it must be the weekday of the date"],
+  ["%H %I %p", "hour 0–23; hour 1–12, together with AM or PM"],
+  ["%M", "minute"],
+  ["%S %E*S %E3S", "second; with a fraction of any length; of at most so many digits (1–9)"],
+  ["%z %Ez %Z", "offset +HHMM; +HH:MM or Z; UTC, GMT or a name of the tz database"],
+  ["%s", "seconds since the epoch, alone"],
+  ["%F %T %R %D", "%Y-%m-%d, %H:%M:%S, %H:%M, %m/%d/%y"],
+  ["%%", "a percent sign"],
+];
 
 /** Column types that a format can read. */
 export type FormattedType = "DATE" | "TIME" | "DATETIME" | "TIMESTAMP";

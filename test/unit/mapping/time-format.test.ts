@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SetupError } from "../../../src/errors.ts";
-import { compileTimeFormat } from "../../../src/mapping/time-format.ts";
+import { compileTimeFormat, formatElements } from "../../../src/mapping/time-format.ts";
 import type { FormattedType } from "../../../src/mapping/time-format.ts";
 import { column, outcome, readBack } from "../../support/convert.ts";
 
@@ -133,3 +133,19 @@ describe("a bad format is a fault of the set-up", () => {
     expect(message).toBe(`The format "${format}" cannot read ${type}: ${faults.join("; ")}`);
   });
 });
+
+test.each(formatElements.flatMap(([elements]) => elements.split(" ")))(
+  "%s of the documented elements is one",
+  (element) => {
+    const fault = (format: string): string => {
+      try {
+        compileTimeFormat(format, "TIMESTAMP");
+        return "";
+      } catch (error) {
+        return String(error);
+      }
+    };
+    expect(fault("%Q")).toContain("is no element");
+    expect(fault(element)).not.toContain("is no element");
+  },
+);
