@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { type Clock, pause } from "../lib/clock.ts";
 import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts";
 import { LimitedLog } from "../lib/limited-log.ts";
+import { LoggedState } from "../lib/logged-state.ts";
 import { callUnary, detailsOf, routingHeader, statusOf } from "../lib/raw-call.ts";
 import { backoffMs } from "../lib/retry.ts";
 import { Turns } from "../lib/turns.ts";
@@ -46,22 +47,23 @@ export class DeadLetterTopic implements DeadLetterQueue {
   readonly #keys = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
   readonly #refusalLog: LimitedLog;
-  #state: PipelineState = "ACTIVE";
-  #stateReason = "";
+  readonly #told: LoggedState;
 
   constructor(options: DeadLetterTopicOptions) {
     this.#options = options;
-    this.#client = openClient(options.endpoint, options.credentials);
-    this.#refusalLog = new LimitedLog(options.log, options.clock);
-    this.#metadata = routingHeader("topic", options.topic);
+    const { topic, endpoint, credentials, clock, log } = options;
+    this.#told = new LoggedState("ACTIVE", log, { topic }, "the dead-letter topic changed its state");
+    this.#client = openClient(endpoint, credentials);
+    this.#refusalLog = new LimitedLog(log, clock);
+    this.#metadata = routingHeader("topic", topic);
   }
 
   get state(): PipelineState {
-    return this.#state;
+    return this.#told.state;
   }
 
   get stateReason(): string {
-    return this.#stateReason;
+    return this.#told.reason;
   }
 
   /**
@@ -84,8 +86,7 @@ export class DeadLetterTopic implements DeadLetterQueue {
     this.#stop.abort();
     await Promise.all(this.#keys.values());
     this.#client.close();
-    this.#state = "STOPPED";
-    this.#stateReason = "";
+    this.#told.become("STOPPED");
   }
 
   /** Does work that concerns an ordering key after the work that came before it; letters without a key need not wait. */
@@ -133,11 +134,11 @@ export class DeadLetterTopic implements DeadLetterQueue {
   async #sendUntilAnswered(request: Buffer): Promise<PublishResult> {
     for (let failures = 0; !this.#stop.signal.aborted;) {
       const failure = await this.#send(request);
-      if (!failure) this.#setState("ACTIVE", "");
+      if (!failure) this.#told.become("ACTIVE");
       if (failure?.kind !== "again") return failure ? { ok: false, reason: failure.reason } : published;
       if (this.#stop.signal.aborted) break;
       failures++;
-      if (failure.setup || failures >= toldFailures) this.#setState(failure.state, failure.reason);
+      if (failure.setup || failures >= toldFailures) this.#told.become(failure.state, failure.reason);
       const waitMs = backoffMs(failures - 1, failure.backoff, this.#options.random);
       await pause(this.#options.clock, waitMs, this.#stop.signal);
     }
@@ -159,16 +160,5 @@ export class DeadLetterTopic implements DeadLetterQueue {
     } catch (error) {
       return publishFailure(statusOf(error), detailsOf(error), this.#options.topic);
     }
-  }
-
-  #setState(state: PipelineState, reason: string): void {
-    const changed = state !== this.#state;
-    this.#state = state;
-    this.#stateReason = reason;
-    // Words about the same state may differ at every try.
-    if (!changed) return;
-    const { log, topic } = this.#options;
-    if (state === "ACTIVE") log.info({ topic, state }, "the dead-letter topic changed its state");
-    else log.warn({ topic, state, reason }, "the dead-letter topic changed its state");
   }
 }

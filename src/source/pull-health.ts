@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { LoggedState } from "../lib/logged-state.ts";
 import type { PipelineState } from "../message.ts";
 import type { PullFailure } from "./pull-failure.ts";
 
@@ -7,31 +8,27 @@ const toldFailures = 3;
 
 /** How the streams of a subscription fare: well as long as the service accepts one of them. */
 export class PullHealth {
-  readonly #subscription: string;
-  readonly #log: Logger;
+  readonly #told: LoggedState;
   readonly #answering = new Set<number>();
-  #state: PipelineState = "STARTING";
-  #reason = "";
 
   constructor(subscription: string, log: Logger) {
-    this.#subscription = subscription;
-    this.#log = log;
+    this.#told = new LoggedState("STARTING", log, { subscription }, "the subscription changed its state");
   }
 
   get state(): PipelineState {
-    return this.#state;
+    return this.#told.state;
   }
 
   /** One sentence for a person about a fault; empty otherwise. */
   get reason(): string {
-    return this.#reason;
+    return this.#told.reason;
   }
 
   /** The service accepts a stream. False when that is known already. */
   streamAnswers(stream: number): boolean {
     if (this.#answering.has(stream)) return false;
     this.#answering.add(stream);
-    this.#become("ACTIVE", "");
+    this.#become("ACTIVE");
     return true;
   }
 
@@ -45,19 +42,12 @@ export class PullHealth {
 
   /** On the way out the streams do not matter any more. */
   leave(state: "DRAINING" | "STOPPED"): void {
-    this.#become(state, "");
+    this.#become(state);
   }
 
-  #become(state: PipelineState, reason: string): void {
-    const left = this.#state === "STOPPED" || (this.#state === "DRAINING" && state !== "STOPPED");
-    if (left) return;
-    const changed = state !== this.#state;
-    this.#state = state;
-    this.#reason = reason;
-    // Words about the same state may differ at every try.
-    if (!changed) return;
-    const fields = { subscription: this.#subscription, state };
-    if (reason === "") this.#log.info(fields, "the subscription changed its state");
-    else this.#log.warn({ ...fields, reason }, "the subscription changed its state");
+  #become(state: PipelineState, reason = ""): void {
+    const now = this.#told.state;
+    const left = now === "STOPPED" || (now === "DRAINING" && state !== "STOPPED");
+    if (!left) this.#told.become(state, reason);
   }
 }
