@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { configSchema } from "../src/config.ts";
 import { refusalCodes } from "../src/errors.ts";
-import { type JsonSchema, jsonSchemaOf, listOptions, type Option } from "../src/lib/option-list.ts";
+import { type JsonSchema, jsonSchemaOf, listOptions, type Option } from "../src/options/option-list.ts";
 import { compatibility } from "../src/mapping/compatibility.ts";
 import { fieldKinds } from "../src/schema/field.ts";
 import { formatElements } from "../src/mapping/time-format.ts";

@@ -1,13 +1,13 @@
 /** From the text of a configuration file to a checked configuration, or to a report of every fault in it. */
 import { configSchema, type EndpointTexts, type PipelineConfig, pipelineSchema, type ServiceConfig } from "./config.ts";
 import { SetupError } from "./errors.ts";
-import { checkText, type Settings, withoutNulls } from "./lib/checked-file.ts";
+import { checkText, type Settings, withoutNulls } from "./options/checked-file.ts";
 import { parseEndpoint } from "./lib/endpoint-address.ts";
 import type { Endpoint } from "./lib/endpoint.ts";
-import type { Environment } from "./lib/environment.ts";
-import { FaultReport, type FileFault, schemaFaults } from "./lib/fault-report.ts";
+import type { Environment } from "./options/environment.ts";
+import { FaultReport, type FileFault, schemaFaults } from "./options/fault-report.ts";
 import { readText } from "./lib/read-file.ts";
-import { plainValue } from "./lib/yaml-file.ts";
+import { plainValue } from "./options/yaml-file.ts";
 import type { MappingOptions } from "./mapping/mapping-plan.ts";
 
 /** A checked configuration. */

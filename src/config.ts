@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { MillraceError } from "./errors.ts";
 import { parseEndpoint } from "./lib/endpoint-address.ts";
-import { choice, duration, expected, flag, isMap, map, notYet, size, text, whole } from "./lib/option.ts";
+import { choice, duration, expected, flag, isMap, map, notYet, size, text, whole } from "./options/option.ts";
 import { parseTableReference, type TableReference } from "./schema/table-reference.ts";
 
 const bigquery = map({

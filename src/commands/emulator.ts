@@ -1,7 +1,7 @@
 import { startEmbeddedServers } from "../emulator/embedded-servers.ts";
 import { faultScript } from "../emulator/faults.ts";
 import { loadSetup } from "../emulator/setup.ts";
-import { readChecked } from "../lib/checked-file.ts";
+import { readChecked } from "../options/checked-file.ts";
 import { firstSignal } from "../lib/signals.ts";
 
 /** Port 0 is any free one; the others name files. */

@@ -2,9 +2,9 @@
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { SetupError } from "../errors.ts";
-import { readChecked } from "../lib/checked-file.ts";
-import type { Environment } from "../lib/environment.ts";
-import { expected, map, text } from "../lib/option.ts";
+import { readChecked } from "../options/checked-file.ts";
+import type { Environment } from "../options/environment.ts";
+import { expected, map, text } from "../options/option.ts";
 import { readBytes, readText } from "../lib/read-file.ts";
 import { ApiError } from "./bigquery/api-error.ts";
 import type { BigQueryEmulator } from "./bigquery/bigquery-emulator.ts";

@@ -10,8 +10,8 @@ import {
   parseConfig,
   pipelineFromSettings,
 } from "../../src/config-file.ts";
-import { FaultReport, pathText } from "../../src/lib/fault-report.ts";
-import type { JsonSchema } from "../../src/lib/option-list.ts";
+import { FaultReport, pathText } from "../../src/options/fault-report.ts";
+import type { JsonSchema } from "../../src/options/option-list.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { Environment } from "./environment.ts";
 import { FaultReport, type FileFault, pathText, schemaFaults } from "./fault-report.ts";
-import { readText } from "./read-file.ts";
+import { readText } from "../lib/read-file.ts";
 import { readYaml } from "./yaml-file.ts";
 
 /** What a checked text holds, and its faults. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearest } from "../../../src/lib/spelling.ts";
+import { nearest } from "../../../src/options/spelling.ts";
 
 const known = ["table", "useTableSchema", "useTopicSchema", "columns", "name"];
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseDuration, parseSize } from "../../../src/lib/units.ts";
+import { parseDuration, parseSize } from "../../../src/options/units.ts";
 
 test.each([
   ["20ms", 20],
