@@ -1,4 +1,5 @@
 /** The input of `map`: lines, each one message, gathered into batches. */
+import { isUtf8 } from "node:buffer";
 import { SetupError } from "../errors.ts";
 import type { Attributes, MessageBatch } from "../message.ts";
 import { linesOf } from "./lines.ts";
@@ -56,7 +57,7 @@ function payloadOf(line: Buffer, number: number): LineMessage {
 }
 
 function readLine(line: Buffer, number: number, name: string): LineMessage {
-  const message = parsePubsubMessage(line.toString("utf8"), String(number));
+  const message = isUtf8(line) ? parsePubsubMessage(line.toString("utf8"), String(number)) : "it is not valid UTF-8";
   if (typeof message !== "string") return message;
   throw new SetupError(
     `${name}, line ${number} is no PubsubMessage: ${message} (with --raw each line is itself a payload)`,

@@ -2,6 +2,7 @@ import protobuf from "protobufjs";
 import { describe, expect, test } from "vitest";
 import { storageProtos } from "../../../src/lib/protos.ts";
 import { RowBatch, type RowBatchLimits, type RowEnd } from "../../../src/write/row-batch.ts";
+import { mapped } from "../../support/mapped.ts";
 import { PayloadBatch } from "../../support/payload-batch.ts";
 
 const roomy: RowBatchLimits = { maxBytes: 10_000, maxRows: 100, maxRequestBytes: 20_000 };
@@ -106,5 +107,27 @@ describe("the rows of a request", () => {
     rows.clear();
     expect(rows.origins).toEqual([]);
     expect(rows.rowCount).toBe(0);
+  });
+});
+
+describe("the size of a row", () => {
+  const limits = { maxBytes: 1000, maxRequestBytes: 1000 };
+  const column = [{ name: "s", type: "STRING" }];
+  const payload = (length: number): string => `{"s":"${"x".repeat(length)}"}`;
+
+  test("may be that of a whole request, not one byte more", () => {
+    // Around the text: a tag and two bytes of length, for the field and for the row.
+    const largest = 1000 - 6;
+    expect(mapped(column, [payload(largest + 1), payload(largest)], {}, limits)).toEqual([
+      { refused: "ROW_TOO_LARGE " },
+      { row: { f1: "x".repeat(largest) } },
+    ]);
+  });
+
+  test("is found too large wherever in the writer's last bytes it ends", () => {
+    const most = new RowBatch({ ...limits, maxRows: 1 }).writer.bytes.length + limits.maxRequestBytes;
+    for (let length = most - RowBatch.headroom - 50; length < most; length++) {
+      expect(mapped(column, [payload(length)], {}, limits)).toEqual([{ refused: "ROW_TOO_LARGE " }]);
+    }
   });
 });
