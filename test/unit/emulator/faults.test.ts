@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { Faults, faultScript, type Fault } from "../../../src/emulator/faults.ts";
 
 const fault = (call: Fault["call"], method = "Publish"): Fault => ({ method, call, status: "UNAVAILABLE" });
@@ -53,4 +55,16 @@ describe("a fault file", () => {
   ])("is refused with %s", (_what, change) => {
     expect(faultScript.safeParse({ pubsub: [{ method: "Publish", call: 1, ...change }] }).success).toBe(false);
   });
+});
+
+test("the script that docs/emulator.md shows is one", () => {
+  const page = readFileSync(new URL("../../../docs/emulator.md", import.meta.url), "utf8");
+  const [, example = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+  const { pubsub, bigquery } = faultScript.parse(parse(example));
+  expect(pubsub.map(({ method, call }) => [method, call])).toEqual([["StreamingPull", "2-4"]]);
+  expect(bigquery.map(({ method, call }) => [method, call])).toEqual([
+    ["AppendRows", 1],
+    ["AppendRows", 2],
+    ["tables.get", "all"],
+  ]);
 });
