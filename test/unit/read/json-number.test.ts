@@ -21,11 +21,12 @@ function isJson(text: string): boolean {
 }
 
 test("a whole text is a number exactly when JSON.parse takes it: all of up to five characters", () => {
-  for (const text of candidates()) {
+  const disagreed = [...candidates()].filter((text) => {
     const bytes = Buffer.from(`1${text}1`);
     const end = scanNumber(bytes, 1, bytes.length - 1);
-    if ((end === bytes.length - 1) !== isJson(text)) throw new Error(`disagreement on ${text}`);
-  }
+    return (end === bytes.length - 1) !== isJson(text);
+  });
+  expect(disagreed).toEqual([]);
 });
 
 test.each([
@@ -46,18 +47,21 @@ test.each([
 describe("what a JSON column makes of a number", () => {
   const fate = (text: string): string => jsonNumberFate(Buffer.from(`9${text}9`), 1, text.length + 1);
 
-  test.each([
-    ...["0", "-0", "18446744073709551615", "-9223372036854775808", "1.5", "0.1", "1e300", "-1e-300", "5e-324"],
-    ...["1.7976931348623157e308", "123456789012345.0", "1e2", "9007199254740993", "0e99999", "100000000000000000000e0"],
-    ...["1000000000000000000000.0", "0.000001", "1E5"],
-  ])("%s is kept", (text) => {
+  test.each(
+    [
+      "0 -0 18446744073709551615 -9223372036854775808 1.5 0.1 1e300 -1e-300 5e-324 1.7976931348623157e308 1e2 1E5",
+      "123456789012345.0 9007199254740993 0e99999 100000000000000000000e0 1000000000000000000000.0 0.000001",
+    ].flatMap((line) => line.split(" ")),
+  )("%s is kept", (text) => {
     expect(fate(text)).toBe("exact");
   });
 
-  test.each([
-    ...["18446744073709551616", "-9223372036854775809", "9007199254740993.0", "0.10000000000000000001", "1e-400"],
-    ...["100000000000000000000", "123456789012345678.9", "12345678901234567890.0", "4.9e-324"],
-  ])("%s is changed", (text) => {
+  test.each(
+    [
+      "18446744073709551616 -9223372036854775809 9007199254740993.0 0.10000000000000000001 1e-400 4.9e-324",
+      "100000000000000000000 123456789012345678.9 12345678901234567890.0",
+    ].flatMap((line) => line.split(" ")),
+  )("%s is changed", (text) => {
     expect(fate(text)).toBe("changed");
   });
 

@@ -29,15 +29,15 @@ function isJson(text: string): boolean {
 
 test("a text is a value exactly when JSON.parse says so: every row of up to five tokens", () => {
   const tokens = ["{", "}", "[", "]", ",", ":", '"a"', "1", "null", " "];
+  const disagreed: string[] = [];
   let texts = [""];
   for (let length = 1; length <= 5; length++) {
     texts = texts.flatMap((text) => tokens.map((token) => text + token));
-    for (const text of texts) {
-      // Blanks in front are the caller's.
-      if (text.startsWith(" ")) continue;
-      if ((lengthOf(text) !== undefined) !== isJson(text)) throw new Error(`disagreement on ${text}`);
-    }
+    // Blanks in front are the caller's.
+    const candidates = texts.filter((text) => !text.startsWith(" "));
+    disagreed.push(...candidates.filter((text) => (lengthOf(text) !== undefined) !== isJson(text)));
   }
+  expect(disagreed).toEqual([]);
 });
 
 describe("depth", () => {
@@ -73,8 +73,7 @@ test("rules are told of every level, object, key and number", () => {
     checkNumber: (start, end) => told.push(`number ${text.slice(start, end)}`),
   });
   scan.scan(0, 0);
-  expect(told).toEqual([
-    ...["level 1 at 0", "key a of 1", "level 2 at 5", "number 1", "level 3 at 8"],
-    ...["key b of 2", "number -2.5", "key c of 1"],
-  ]);
+  expect(told.join("; ")).toBe(
+    "level 1 at 0; key a of 1; level 2 at 5; number 1; level 3 at 8; key b of 2; number -2.5; key c of 1",
+  );
 });

@@ -9,14 +9,15 @@ const edges = [
 const leads = [...edges, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff];
 
 test("short ranges are judged as the engine judges them: every pair of bytes, and every three and four from the borders", () => {
+  const disagreed: string[] = [];
   const check = (bytes: readonly number[]): void => {
     const buffer = Buffer.from(bytes);
-    if (isValidUtf8(buffer, 0, buffer.length) !== isUtf8(buffer))
-      throw new Error(`disagreement on ${buffer.toString("hex")}`);
+    if (isValidUtf8(buffer, 0, buffer.length) !== isUtf8(buffer)) disagreed.push(buffer.toString("hex"));
   };
   for (let a = 0; a < 256; a++) for (let b = 0; b < 256; b++) check([a, b]);
   for (const a of leads) for (const b of leads) for (const c of leads) check([a, b, c]);
   for (const a of leads) for (const b of leads) for (const c of edges) for (const d of edges) check([a, b, c, d]);
+  expect(disagreed).toEqual([]);
 });
 
 test("what stands outside of the range is not looked at", () => {
