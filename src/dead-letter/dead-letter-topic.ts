@@ -100,27 +100,25 @@ export class DeadLetterTopic implements DeadLetterQueue {
 
   async #publishAll(postings: readonly Posting[], results: PublishResult[]): Promise<void> {
     for (let from = 0; from < postings.length && !this.#stop.signal.aborted;) {
-      const { request, reached } = this.#fill(postings, from);
-      await this.#publishRequest(request, postings.slice(from, reached), results);
+      const { result, reached } = await this.#turns.take(() => this.#publishFrom(postings, from));
+      await this.#note(result, postings.slice(from, reached), results);
       from = reached;
     }
   }
 
-  /** As many letters as a request takes, from `from` on. */
-  #fill(postings: readonly Posting[], from: number): { request: PublishRequest; reached: number } {
+  /** Publishes as many letters as a request takes, from `from` on. */
+  async #publishFrom(
+    postings: readonly Posting[],
+    from: number,
+  ): Promise<{ readonly result: PublishResult; readonly reached: number }> {
     const request = new PublishRequest(this.#options.topic);
     let reached = from;
     while (reached < postings.length && request.add(encodeLetter(postings[reached]!.letter, this.#options))) reached++;
-    return { request, reached };
+    return { result: await this.#sendUntilAnswered(request.bytes), reached };
   }
 
   /** One bad letter does not keep the others of its request: they are then published one by one. */
-  async #publishRequest(
-    request: PublishRequest,
-    postings: readonly Posting[],
-    results: PublishResult[],
-  ): Promise<void> {
-    const result = await this.#turns.take(() => this.#sendUntilAnswered(request.bytes));
+  async #note(result: PublishResult, postings: readonly Posting[], results: PublishResult[]): Promise<void> {
     if (result.ok || result === closedBefore || postings.length === 1) {
       for (const { index } of postings) results[index] = result;
       if (!result.ok && !this.#stop.signal.aborted) {

@@ -104,6 +104,20 @@ test("one bad letter does not keep the others, and its reason tells nothing of i
   expect(texts()).toEqual(["one", "two"]);
 });
 
+test("letters that wait for their turn are not put on paper yet: they would be held twice", async () => {
+  const gate = Promise.withResolvers<void>();
+  server.before = () => gate.promise;
+  const topic = open();
+  const batches = Array.from({ length: 20 }, (_, i) => letters(String(i)));
+  const read = batches.map(([letter]) => vi.spyOn(letter!.batch, "attributes"));
+  const published = Promise.all(batches.map((batch) => topic.publish(batch)));
+  await vi.waitFor(() => expect(server.calls).toBe(16));
+  expect(read.filter((spy) => spy.mock.calls.length > 0)).toHaveLength(16);
+  gate.resolve();
+  await published;
+  expect(texts().toSorted()).toEqual(Array.from({ length: 20 }, (_, i) => String(i)).toSorted());
+});
+
 test.each([
   ["NOT_FOUND", "NOT_FOUND", /does not exist\. Create it/],
   ["PERMISSION_DENIED", "PERMISSION_DENIED", /roles\/pubsub\.publisher/],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { encodeLetter, PublishRequest } from "../../../src/dead-letter/publish-request.ts";
+import { type EncodedMessage, encodeLetter, PublishRequest } from "../../../src/dead-letter/publish-request.ts";
 import { pubsubProtos } from "../../../src/lib/protos.ts";
 import { PulledBatch } from "../../../src/source/pulled-batch.ts";
 import { encodeResponse, type FakeMessage } from "../../support/fake-subscriber.ts";
@@ -7,9 +7,13 @@ import { encodeResponse, type FakeMessage } from "../../support/fake-subscriber.
 const origin = { subscription: "projects/acme/subscriptions/orders", pipeline: "orders" };
 const refusal = { code: "MALFORMED_PAYLOAD", path: "", message: "Not JSON.", stage: "transcode" } as const;
 
-function letter(message: Omit<FakeMessage, "ackId">): Buffer {
+function pieces(message: Omit<FakeMessage, "ackId">): EncodedMessage {
   const batch = new PulledBatch(encodeResponse([{ ackId: "other" }, { ackId: "a", ...message }]));
   return encodeLetter({ batch, message: 1, refusal }, origin);
+}
+
+function letter(message: Omit<FakeMessage, "ackId">): Buffer {
+  return Buffer.concat(pieces(message));
 }
 
 const decode = (type: string, bytes: Buffer): { [name: string]: unknown } =>
@@ -51,8 +55,8 @@ describe("a letter", () => {
 describe("a publish request", () => {
   test("is what protobufjs reads", () => {
     const request = new PublishRequest("projects/acme/topics/dead");
-    request.add(letter({ data: "one" }));
-    request.add(letter({ data: "two" }));
+    request.add(pieces({ data: "one" }));
+    request.add(pieces({ data: "two" }));
     const decoded = decode("PublishRequest", request.bytes) as { topic: string; messages: { data: string }[] };
     expect(decoded.topic).toBe("projects/acme/topics/dead");
     expect(decoded.messages.map(({ data }) => Buffer.from(data, "base64").toString())).toEqual(["one", "two"]);
@@ -60,8 +64,8 @@ describe("a publish request", () => {
 
   test("takes a thousand messages", () => {
     const request = new PublishRequest("projects/acme/topics/dead");
-    for (let k = 0; k < 1000; k++) expect(request.add(Buffer.from("m"))).toBe(true);
-    expect(request.add(Buffer.from("m"))).toBe(false);
+    for (let k = 0; k < 1000; k++) expect(request.add([Buffer.from("m")])).toBe(true);
+    expect(request.add([Buffer.from("m")])).toBe(false);
     expect(request.messages).toBe(1000);
   });
 
@@ -69,11 +73,11 @@ describe("a publish request", () => {
     const topic = "projects/acme/topics/dead";
     // Topic: 2 + 25. A message of a million bytes: 1 + 3; the last one fills the rest.
     const request = new PublishRequest(topic);
-    for (let k = 0; k < 9; k++) request.add(Buffer.alloc(1_000_000));
+    for (let k = 0; k < 9; k++) request.add([Buffer.alloc(1_000_000)]);
     const left = 10_000_000 - 27 - 9 * 1_000_004 - 4;
-    expect(request.add(Buffer.alloc(left + 1))).toBe(false);
-    expect(request.add(Buffer.alloc(left))).toBe(true);
+    expect(request.add([Buffer.alloc(left + 1)])).toBe(false);
+    expect(request.add([Buffer.alloc(left)])).toBe(true);
     expect(request.bytes).toHaveLength(10_000_000);
-    expect(new PublishRequest(topic).add(Buffer.alloc(20_000_000))).toBe(true);
+    expect(new PublishRequest(topic).add([Buffer.alloc(20_000_000)])).toBe(true);
   });
 });
