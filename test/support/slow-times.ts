@@ -132,9 +132,9 @@ function timestampOfDecimal(
 ): bigint {
   const value = new Big(source);
   if (!isWhole(value) && (unit === "micros" || unit === "nanos")) throw new Refused("TYPE_MISMATCH");
-  if (value.e > 40) throw new Refused("OUT_OF_RANGE");
   const scaled = value.times(`1e${digits - unitDigits[unit]}`);
   if (!isWhole(scaled) && onPrecisionLoss === "reject") throw new Refused("PRECISION_LOSS");
+  if (scaled.e > 40) throw new Refused("OUT_OF_RANGE");
   const whole = BigInt(scaled.round(0, Big.roundDown).toFixed(0));
   inTimestampRange(floorDivide(whole, 10n ** BigInt(digits - 6)));
   return whole;
