@@ -13,6 +13,7 @@ import type { AppendRequest } from "./append-request.ts";
 import {
   missingValuesField,
   noPreamble,
+  nullWhenMissingField,
   type RequestPreamble,
   requestBytes,
   schemaField,
@@ -97,14 +98,17 @@ export class AppendStream {
     this.#call.cancel();
   }
 
-  #preamble({ descriptor, missingValues }: Transcoder): RequestPreamble {
+  #preamble({ descriptor, missingValues, emptyWhenMissing }: Transcoder): RequestPreamble {
     const { writeStream, traceId } = this.#options;
     if (!this.#announced?.equals(descriptor.bytes)) {
       this.#announced = descriptor.bytes;
       this.#announcements++;
     }
-    if (this.#confirmed === this.#announcements) return this.#repeated;
-    const fields = [streamField(writeStream)];
+    const exceptions = nullWhenMissingField(emptyWhenMissing);
+    if (this.#confirmed === this.#announcements) {
+      return exceptions.length === 0 ? this.#repeated : withFields(this.#repeated, exceptions);
+    }
+    const fields = [streamField(writeStream), exceptions];
     if (this.#confirmed === 0) fields.push(traceField(traceId), missingValuesField(missingValues));
     return { fields: Buffer.concat(fields), schema: schemaField(descriptor.bytes) };
   }
@@ -151,6 +155,10 @@ export class AppendStream {
     const unanswered = this.#unanswered.takeAll().map(({ request }) => request);
     this.#options.ended(this, end, unanswered);
   }
+}
+
+function withFields({ fields, schema }: RequestPreamble, more: Buffer): RequestPreamble {
+  return { fields: Buffer.concat([fields, more]), schema };
 }
 
 function readOrNothing(response: Buffer): AppendAnswer | undefined {

@@ -89,7 +89,7 @@ export class Intake {
 
   #limits(transcoder: Transcoder): { maxBytes: number; maxRows: number; maxRequestBytes: number } {
     const { batch, append, writeStream, traceId } = this.#options;
-    const overhead = requestOverhead(transcoder.descriptor.bytes, writeStream, traceId);
+    const overhead = requestOverhead(transcoder, writeStream, traceId);
     const maxRequestBytes = Math.max(1, append.maxRequestBytes - overhead);
     return { maxBytes: Math.min(batch.maxBytes, maxRequestBytes), maxRows: batch.maxRows, maxRequestBytes };
   }

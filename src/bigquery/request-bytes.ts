@@ -3,6 +3,7 @@
  * the headroom in front of them; only those that carry more are copied.
  */
 import { bytesTag, varintWidth, writeVarint } from "../lib/wire-format.ts";
+import type { Transcoder } from "../transcode/transcoder.ts";
 import { RowBatch } from "../write/row-batch.ts";
 import type { AppendRequest } from "./append-request.ts";
 
@@ -10,6 +11,10 @@ import type { AppendRequest } from "./append-request.ts";
 const writeStream = bytesTag(1);
 const protoRows = bytesTag(4);
 const traceId = bytesTag(6);
+const missingValueInterpretations = bytesTag(7);
+/** An entry of that map: its key, and 2, an enum, as NULL_VALUE. */
+const interpretedColumn = bytesTag(1);
+const missingIsNull = Buffer.from([0x10, 0x01]);
 /** ProtoData */
 const writerSchema = bytesTag(1);
 const rows = bytesTag(2);
@@ -29,8 +34,9 @@ export interface RequestPreamble {
 export const noPreamble: RequestPreamble = { fields: Buffer.alloc(0), schema: Buffer.alloc(0) };
 
 /** Room that everything but the rows takes in a request, at most. */
-export function requestOverhead(descriptor: Buffer, stream: string, trace: string): number {
-  return descriptor.length + Buffer.byteLength(stream) + Buffer.byteLength(trace) + 64;
+export function requestOverhead({ descriptor, emptyWhenMissing }: Transcoder, stream: string, trace: string): number {
+  const texts = Buffer.byteLength(stream) + Buffer.byteLength(trace);
+  return descriptor.bytes.length + nullWhenMissingField(emptyWhenMissing).length + texts + 64;
 }
 
 /** Names the stream. */
@@ -46,6 +52,14 @@ export function traceField(trace: string): Buffer {
 /** What BigQuery does about columns that a row lacks; holds for the requests that follow on the same connection. */
 export function missingValuesField(missingValues: "null" | "default"): Buffer {
   return missingValues === "default" ? missingIsDefault : Buffer.alloc(0);
+}
+
+/** Columns that are NULL when a row lacks them, whatever the connection says of the others; holds for this request alone. */
+export function nullWhenMissingField(columns: readonly string[]): Buffer {
+  const entries = columns.map((name) =>
+    Buffer.concat([delimited(interpretedColumn, Buffer.from(name)), missingIsNull]),
+  );
+  return Buffer.concat(entries.map((entry) => delimited(missingValueInterpretations, entry)));
 }
 
 /** How the rows are to be read; holds for the requests that follow on the same connection. */

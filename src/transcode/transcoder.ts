@@ -23,6 +23,8 @@ export interface Transcoder {
   readonly descriptor: RowDescriptor;
   /** BigQuery fills columns that a row lacks with their defaults (`missingValues: default`). */
   readonly missingValues: "null" | "default";
+  /** REPEATED columns with a default: without elements they are empty, they do not take it (`missingValues: default`). */
+  readonly emptyWhenMissing: readonly string[];
   /** Writes the messages `from` ≤ i < `to` of a batch as rows, in order, until `rows` is full. */
   transcode(batch: MessageBatch, from: number, to: number, rows: RowBatch): Transcoded;
 }
@@ -41,13 +43,17 @@ const noRefusals: ReadonlyMap<number, Refusal> = new Map();
 class PlannedTranscoder implements Transcoder {
   readonly descriptor: RowDescriptor;
   readonly missingValues: "null" | "default";
+  readonly emptyWhenMissing: readonly string[];
   readonly #payload: PayloadWriter;
   readonly #metadata: MetadataWriter | undefined;
 
   constructor(table: TableSchema, plan: MappingPlan) {
     const { missingValues } = plan.options;
     this.missingValues = missingValues;
-    this.descriptor = describeRow(table.columns, (column: Column) => takesDefault(column, missingValues));
+    const mayTakeDefault = (column: Column): boolean => takesDefault(column, missingValues);
+    this.descriptor = describeRow(table.columns, mayTakeDefault);
+    const arrays = table.columns.filter((column) => column.mode === "REPEATED" && mayTakeDefault(column));
+    this.emptyWhenMissing = arrays.map(({ name }) => name);
     this.#payload = plan.raw ? new RawPayloadWriter(plan.raw, plan) : new JsonPayloadWriter(plan);
     if (plan.metadata.length > 0) this.#metadata = new MetadataWriter(plan);
   }

@@ -200,6 +200,23 @@ describePubSubServers("pipeline", (server) => {
     expect(JSON.parse(rows[0]!["attributes"] as string)).toEqual({ a: 'x"y', ordering_key: "k" });
   });
 
+  test("missing values take their column's default, but an array without elements stays empty", async () => {
+    await create([
+      { name: "id", type: "INT64", mode: "REQUIRED" },
+      { name: "source", type: "STRING", defaultValueExpression: "'web'" },
+      { name: "tags", type: "STRING", mode: "REPEATED", defaultValueExpression: "['new']" },
+    ]);
+    await harness.publish(['{"id":1}', '{"id":2,"tags":[]}', '{"id":3,"source":"app","tags":["a"]}']);
+    harness.start({ bigquery: { table: harness.table, useTableSchema: true, missingValues: "default" } });
+
+    const { rows } = await harness.arrived(3, 0);
+    expect(Object.fromEntries(rows.map((row) => [row["id"], row]))).toEqual({
+      1: { id: "1", source: "web", tags: [] },
+      2: { id: "2", source: "web", tags: [] },
+      3: { id: "3", source: "app", tags: ["a"] },
+    });
+  });
+
   test("without a dead-letter topic a refused message is given back, and its neighbours are written", async () => {
     await create();
     await harness.publish(['{"id":1}', "not json", '{"id":2}']);

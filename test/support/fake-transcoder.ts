@@ -10,6 +10,7 @@ import type { RowBatch } from "../../src/write/row-batch.ts";
 export class FakeTranscoder implements Transcoder {
   readonly descriptor: Transcoder["descriptor"];
   readonly missingValues: "null" | "default";
+  readonly emptyWhenMissing: readonly string[] = [];
   readonly #fields: ReadonlySet<string>;
 
   constructor(fields: readonly string[] = [], missingValues: "null" | "default" = "null") {

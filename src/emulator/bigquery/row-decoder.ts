@@ -54,7 +54,9 @@ function fillOf(field: FieldBinding): Fill {
   const absent = shape.protoDefault === undefined ? undefined : protoDefaultCell(field, shape.protoDefault);
   if (column.mode === "REPEATED") {
     return (message, cells) => {
-      if (Object.hasOwn(message, key)) cells[position] = (message[key] as unknown[]).map(convert);
+      // On the wire an array without elements is as absent as one that was left out.
+      const elements = message[key] as readonly unknown[] | undefined;
+      if (elements?.length) cells[position] = elements.map(convert);
     };
   }
   return (message, cells) => {

@@ -5,6 +5,7 @@ import { PendingRows } from "../../../src/bigquery/pending-rows.ts";
 import {
   missingValuesField,
   noPreamble,
+  nullWhenMissingField,
   requestBytes,
   requestOverhead,
   schemaField,
@@ -65,7 +66,8 @@ describe("a request that changes nothing", () => {
 });
 
 test("the first request of a connection says where to, who, and how to read the rows", () => {
-  const { descriptor } = new FakeTranscoder(Array.from({ length: 10 }, (_, i) => `field_${i}`));
+  const transcoder = new FakeTranscoder(Array.from({ length: 10 }, (_, i) => `field_${i}`));
+  const { descriptor } = transcoder;
   const preamble = {
     fields: Buffer.concat([streamField(stream), traceField("millrace:1"), missingValuesField("default")]),
     schema: schemaField(descriptor.bytes),
@@ -81,11 +83,18 @@ test("the first request of a connection says where to, who, and how to read the 
     },
   });
   const rowBytes = 2 * 5;
-  expect(bytes.length - rowBytes).toBeLessThanOrEqual(requestOverhead(descriptor.bytes, stream, "millrace:1"));
+  expect(bytes.length - rowBytes).toBeLessThanOrEqual(requestOverhead(transcoder, stream, "millrace:1"));
 });
 
 test("missing values are NULL without a word", () => {
   expect(missingValuesField("null")).toHaveLength(0);
+});
+
+test("columns that are empty when missing are named in every request", () => {
+  const preamble = { ...noPreamble, fields: nullWhenMissingField(["tags", "größe"]) };
+  expect(decode(requestBytes(requestOf(["a"]), preamble))).toMatchObject({
+    missingValueInterpretations: { tags: 1, größe: 1 },
+  });
 });
 
 describe("parts of a request", () => {
