@@ -15,7 +15,13 @@ const keys = new Set([
   "ordering_key",
 ]);
 
+/** In either alphabet, padded or not. */
 const base64 = /^(?:[A-Za-z0-9+/]*|[A-Za-z0-9_-]*)={0,2}$/;
+
+/** A single character of base64 is no byte. */
+function isBase64(text: string): boolean {
+  return base64.test(text) && text.replace(/=+$/, "").length % 4 !== 1;
+}
 
 /**
  * @param fallbackId stands in for a message that has no ID
@@ -28,7 +34,7 @@ export function parsePubsubMessage(text: string, fallbackId: string): LineMessag
   const unknown = [...fields.keys()].find((key) => !keys.has(key));
   if (unknown !== undefined) return "it has fields besides data, attributes, messageId, publishTime and orderingKey";
   const data = fields.get("data") ?? "";
-  if (typeof data !== "string" || !base64.test(data)) return "data must be base64";
+  if (typeof data !== "string" || !isBase64(data)) return "data must be base64";
   const messageId = fields.get("messageId") ?? fields.get("message_id") ?? fallbackId;
   const orderingKey = fields.get("orderingKey") ?? fields.get("ordering_key") ?? "";
   if (!isText(messageId) || !isText(orderingKey)) return "messageId and orderingKey must be text";
