@@ -8,6 +8,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import type { Outcomes } from "../../src/message.ts";
 import { eventually } from "../support/eventually.ts";
 import { PayloadBatch } from "../support/payload-batch.ts";
+import { tableMode } from "../support/mapping-options.ts";
 
 const table = "p.d.t";
 const columns = [
@@ -53,16 +54,7 @@ afterEach(async () => {
 function destination(options: Partial<BigQueryDestinationOptions> = {}): BigQueryDestination {
   const made = new BigQueryDestination({
     table: { project: "p", dataset: "d", table: "t" },
-    mapping: {
-      mode: "table",
-      dropUnknownFields: false,
-      writeMetadata: false,
-      subscription: "projects/p/subscriptions/s",
-      numericBytes: "refuse",
-      onPrecisionLoss: "reject",
-      missingValues: "null",
-      columns: {},
-    },
+    mapping: { ...tableMode, subscription: "projects/p/subscriptions/s" },
     restEndpoint: { host: emulator.host, port: emulator.restPort, plaintext: true },
     storageEndpoint: { host: emulator.host, port: emulator.storagePort, plaintext: true },
     credentials: undefined,

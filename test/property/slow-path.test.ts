@@ -5,6 +5,7 @@ import type { MappingOptions } from "../../src/mapping/mapping-plan.ts";
 import { parseTableSchema } from "../../src/schema/table-schema.ts";
 import { slowTranscode, type SlowResult } from "../support/slow-path.ts";
 import { messageType, readRow, rowShape, writeRow, type Row } from "../support/slow-row.ts";
+import { tableMode } from "../support/mapping-options.ts";
 
 interface Vector {
   readonly id: string;
@@ -22,21 +23,10 @@ interface Vector {
 const file = new URL("../fixtures/bigquery-values.json", import.meta.url);
 const { vectors } = JSON.parse(readFileSync(file, "utf8")) as { readonly vectors: readonly Vector[] };
 
-const options: MappingOptions = {
-  mode: "table",
-  dropUnknownFields: false,
-  writeMetadata: false,
-  subscription: "",
-  numericBytes: "refuse",
-  onPrecisionLoss: "reject",
-  missingValues: "null",
-  columns: {},
-};
-
 function resultOf(payload: string, fields: readonly object[], own: Partial<MappingOptions> = {}): SlowResult {
   const message = { messageId: "1", publishTimeMicros: 0n, attributes: new Map<string, string>(), orderingKey: "" };
   const data = Buffer.from(payload);
-  return slowTranscode(parseTableSchema(fields), { ...options, ...own }, { ...message, data });
+  return slowTranscode(parseTableSchema(fields), { ...tableMode, ...own }, { ...message, data });
 }
 
 const fieldOf = ({ type, mode, params }: Vector): object => ({ name: "v", type, mode, ...params });

@@ -6,23 +6,13 @@ import { RowBatch, type RowBatchLimits } from "../../src/write/row-batch.ts";
 import { PayloadBatch } from "./payload-batch.ts";
 import { readRowAt, RowReader } from "./row-reader.ts";
 import type { Row } from "./slow-row.ts";
+import { tableMode } from "./mapping-options.ts";
 
 export interface MappedPayload {
   readonly row?: Row;
   /** Code and path of the refusal. */
   readonly refused?: string;
 }
-
-const defaults: MappingOptions = {
-  mode: "table",
-  dropUnknownFields: false,
-  writeMetadata: false,
-  subscription: "",
-  numericBytes: "refuse",
-  onPrecisionLoss: "reject",
-  missingValues: "null",
-  columns: {},
-};
 
 /**
  * @param fields of the table, as its JSON has them
@@ -35,7 +25,7 @@ export function mapped(
   own: Partial<MappingOptions> = {},
   limits: Partial<RowBatchLimits> = {},
 ): readonly MappedPayload[] {
-  const transcoder = createTranscoder(parseTableSchema(fields), { ...defaults, ...own });
+  const transcoder = createTranscoder(parseTableSchema(fields), { ...tableMode, ...own });
   const rows = new RowBatch({ maxBytes: 2 ** 26, maxRows: payloads.length, maxRequestBytes: 2 ** 27, ...limits });
   const batch = new PayloadBatch(payloads.map((payload) => Buffer.from(payload)));
   const { refusals } = transcoder.transcode(batch, 0, batch.length, rows);

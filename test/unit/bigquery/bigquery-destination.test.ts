@@ -11,6 +11,7 @@ import { FakeAppendService, type SentRequest, stored } from "../../support/fake-
 import { FakeTranscoder } from "../../support/fake-transcoder.ts";
 import { PayloadBatch } from "../../support/payload-batch.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
+import { tableMode } from "../../support/mapping-options.ts";
 
 const startMs = 1_700_000_000_000;
 const endpoint = { host: "127.0.0.1", port: 1, plaintext: true };
@@ -59,16 +60,7 @@ function destination(options: Partial<BigQueryDestinationOptions> = {}): BigQuer
   return new BigQueryDestination(
     {
       table: { project: "p", dataset: "d", table: "t" },
-      mapping: {
-        mode: "table",
-        dropUnknownFields: false,
-        writeMetadata: false,
-        subscription: "s",
-        numericBytes: "refuse",
-        onPrecisionLoss: "reject",
-        missingValues: "null",
-        columns: {},
-      },
+      mapping: { ...tableMode, subscription: "s" },
       restEndpoint: endpoint,
       storageEndpoint: endpoint,
       credentials: undefined,

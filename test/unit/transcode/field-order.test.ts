@@ -1,25 +1,14 @@
 import { expect, test } from "vitest";
-import type { MappingOptions } from "../../../src/mapping/mapping-plan.ts";
 import { parseTableSchema } from "../../../src/schema/table-schema.ts";
 import { createTranscoder } from "../../../src/transcode/transcoder.ts";
 import { FieldOrder } from "../../../src/transcode/field-order.ts";
 import { RowBatch } from "../../../src/write/row-batch.ts";
 import { WireWriter } from "../../../src/write/wire-writer.ts";
 import { PayloadBatch } from "../../support/payload-batch.ts";
-
-const options: MappingOptions = {
-  mode: "table",
-  dropUnknownFields: false,
-  writeMetadata: false,
-  subscription: "",
-  numericBytes: "refuse",
-  onPrecisionLoss: "reject",
-  missingValues: "null",
-  columns: {},
-};
+import { tableMode } from "../../support/mapping-options.ts";
 
 function rowsOf(fields: readonly object[], payloads: readonly string[]): string[] {
-  const transcoder = createTranscoder(parseTableSchema(fields), options);
+  const transcoder = createTranscoder(parseTableSchema(fields), tableMode);
   const rows = new RowBatch({ maxBytes: 1_000_000, maxRows: 1000, maxRequestBytes: 1_000_000 });
   transcoder.transcode(new PayloadBatch(payloads.map((payload) => Buffer.from(payload))), 0, payloads.length, rows);
   return payloads.map((_, row) => rows.writer.bytes.toString("hex", rows.payloadStart(row), rows.rowEnd(row)));

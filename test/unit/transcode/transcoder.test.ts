@@ -7,24 +7,14 @@ import { RowBatch } from "../../../src/write/row-batch.ts";
 import { PayloadBatch } from "../../support/payload-batch.ts";
 import { readRowAt, RowReader } from "../../support/row-reader.ts";
 import { mapped } from "../../support/mapped.ts";
-
-const options: MappingOptions = {
-  mode: "table",
-  dropUnknownFields: false,
-  writeMetadata: false,
-  subscription: "",
-  numericBytes: "refuse",
-  onPrecisionLoss: "reject",
-  missingValues: "null",
-  columns: {},
-};
+import { tableMode } from "../../support/mapping-options.ts";
 
 describe("a batch of rows", () => {
   const table = parseTableSchema([{ name: "s", type: "STRING" }]);
   const payload = (length: number): Buffer => Buffer.from(`{"s":"${"x".repeat(length)}"}`);
 
   test("is filled until it is full, and the rest of the messages is left", () => {
-    const transcoder = createTranscoder(table, options);
+    const transcoder = createTranscoder(table, tableMode);
     const batch = new PayloadBatch([payload(10), Buffer.from("bad"), payload(20), payload(30), payload(40)]);
     const rows = new RowBatch({ maxBytes: 1000, maxRows: 2, maxRequestBytes: 1000 });
     const first = transcoder.transcode(batch, 0, batch.length, rows);
@@ -37,7 +27,7 @@ describe("a batch of rows", () => {
   });
 
   test("a row that no request can carry is refused, one that only this request cannot carry waits for the next", () => {
-    const transcoder = createTranscoder(table, options);
+    const transcoder = createTranscoder(table, tableMode);
     const batch = new PayloadBatch([payload(600), payload(2000), payload(600), payload(5)]);
     const rows = new RowBatch({ maxBytes: 1000, maxRows: 10, maxRequestBytes: 1000 });
     const first = transcoder.transcode(batch, 0, batch.length, rows);
@@ -65,7 +55,7 @@ describe("metadata", () => {
     { name: "message_id", type: "STRING", mode: "REQUIRED" },
     { name: "subscription_name", type: "STRING" },
   ];
-  const own: MappingOptions = { ...options, writeMetadata: true, subscription: "projects/p/subscriptions/s" };
+  const own: MappingOptions = { ...tableMode, writeMetadata: true, subscription: "projects/p/subscriptions/s" };
   const envelope = {
     messageId: "m-1",
     publishTimeMicros: 1_704_067_200_000_001n,
@@ -157,7 +147,7 @@ describe("raw mode", () => {
 describe("a mapping that cannot be is refused with all its reasons", () => {
   const reasons = (fields: readonly object[], own: Partial<MappingOptions>): string => {
     try {
-      createTranscoder(parseTableSchema(fields), { ...options, ...own });
+      createTranscoder(parseTableSchema(fields), { ...tableMode, ...own });
     } catch (error) {
       if (error instanceof SetupError) return error.message;
       throw error;
