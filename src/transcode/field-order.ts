@@ -27,11 +27,16 @@ export class FieldOrder {
     const length = out.position - start;
     const count = this.#findFields(out, start);
     if (this.#scratch.length < length) this.#scratch = Buffer.allocUnsafeSlow(length * 2);
-    out.bytes.copy(this.#scratch, 0, start, out.position);
+    copyBytes(out.bytes, start, out.position, this.#scratch, 0);
+    const keys = this.#keys;
+    sort(keys, count);
     let to = start;
-    for (const key of sorted(this.#keys.subarray(0, count))) {
-      const index = key & indexMask;
-      to += this.#scratch.copy(out.bytes, to, this.#starts[index]! - start, this.#starts[index + 1]! - start);
+    for (let i = 0; i < count; i++) {
+      const index = keys[i]! & indexMask;
+      const from = this.#starts[index]! - start;
+      const end = this.#starts[index + 1]! - start;
+      copyBytes(this.#scratch, from, end, out.bytes, to);
+      to += end - from;
     }
   }
 
@@ -56,15 +61,26 @@ export class FieldOrder {
   }
 }
 
-function sorted(keys: Int32Array): Int32Array {
-  if (keys.length > fewFields) return keys.sort();
-  for (let i = 1; i < keys.length; i++) {
+/** Sorts the first `count` keys. */
+function sort(keys: Int32Array, count: number): void {
+  if (count > fewFields) {
+    keys.subarray(0, count).sort();
+    return;
+  }
+  for (let i = 1; i < count; i++) {
     const key = keys[i]!;
     let j = i;
     for (; j > 0 && keys[j - 1]! > key; j--) keys[j] = keys[j - 1]!;
     keys[j] = key;
   }
-  return keys;
+}
+
+/** Up to so many bytes a loop is quicker than the call of the native copy. */
+const shortCopy = 64;
+
+function copyBytes(source: Buffer, start: number, end: number, target: Buffer, to: number): void {
+  if (end - start > shortCopy) source.copy(target, to, start, end);
+  else for (let at = start; at < end; at++) target[to++] = source[at]!;
 }
 
 /** A varint that has at most 32 bits: a tag or a length. */
