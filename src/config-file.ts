@@ -50,7 +50,7 @@ export function parseConfig(
   const { data, faults } = checkText(text, configSchema, environment, edit);
   const { endpoints, faults: environmentFaults } = chooseEndpoints(data?.endpoints ?? { insecure: false }, environment);
   if (!data || environmentFaults.length > 0) throw new FaultReport(source, [...faults, ...environmentFaults]);
-  return { ...data, endpoints, warnings: warningsOf(data.pipelines) };
+  return { ...data, endpoints, warnings: [...mixtureOf(endpoints), ...warningsOf(data.pipelines)] };
 }
 
 export interface PipelineChoice {
@@ -174,6 +174,19 @@ function chooseEndpoints(
     bigqueryStorage: choose(texts.bigqueryStorage, "BIGQUERY_STORAGE_EMULATOR_HOST", "bigquerystorage.googleapis.com"),
   };
   return { endpoints, faults };
+}
+
+/** Plaintext here and TLS there: most likely one of the emulators' variables was forgotten. */
+function mixtureOf(endpoints: Endpoints): string[] {
+  const named = (plaintext: boolean): string[] =>
+    Object.entries(endpoints).flatMap(([name, endpoint]: [string, Endpoint]) =>
+      endpoint.plaintext === plaintext ? [`${name} (${endpoint.host}:${endpoint.port})`] : [],
+    );
+  const [plain, encrypted] = [named(true), named(false)];
+  if (plain.length === 0 || encrypted.length === 0) return [];
+  return [
+    `endpoints: plaintext to ${plain.join(" and ")}, but TLS to ${encrypted.join(" and ")}: are all three meant so?`,
+  ];
 }
 
 function warningsOf(pipelines: readonly PipelineConfig[]): string[] {

@@ -380,6 +380,18 @@ service: { http: { port: \${PORT:-9090} } } # \${NOT_A_REFERENCE}
       bigqueryStorage: { host: "::1", port: 9060, plaintext: true },
     });
   });
+
+  test("emulators beside Google's own services are a warning, one kind alone is not", () => {
+    const warningsOf = (environment: Record<string, string>): readonly string[] =>
+      parseConfig(minimal, environment, "t.yaml").warnings.filter((warning) => warning.startsWith("endpoints"));
+    const pubsub = { PUBSUB_EMULATOR_HOST: "127.0.0.1:8085" };
+    const bigquery = { BIGQUERY_EMULATOR_HOST: "http://127.0.0.1:9050" };
+    expect(warningsOf({ ...pubsub, ...bigquery })).toEqual([
+      "endpoints: plaintext to pubsub (127.0.0.1:8085) and bigquery (127.0.0.1:9050), but TLS to bigqueryStorage (bigquerystorage.googleapis.com:443): are all three meant so?",
+    ]);
+    expect(warningsOf({})).toEqual([]);
+    expect(warningsOf({ ...pubsub, ...bigquery, BIGQUERY_STORAGE_EMULATOR_HOST: "127.0.0.1:9060" })).toEqual([]);
+  });
 });
 
 describe("a single pipeline", () => {
