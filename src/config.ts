@@ -7,7 +7,19 @@
 import { z } from "zod";
 import { MillraceError } from "./errors.ts";
 import { parseEndpoint } from "./lib/endpoint-address.ts";
-import { choice, duration, expected, flag, isMap, map, notYet, size, text, whole } from "./options/option.ts";
+import {
+  choice,
+  duration,
+  expected,
+  flag,
+  isMap,
+  map,
+  notYet,
+  percentage,
+  size,
+  text,
+  whole,
+} from "./options/option.ts";
 import { parseTableReference, type TableReference } from "./schema/table-reference.ts";
 
 const bigquery = map({
@@ -98,6 +110,16 @@ const append = map({
   when: isMap,
 });
 
+const breaker = map({
+  share: percentage("50%", "The share of refused messages at which the pipeline pauses in state TRIPPED."),
+  window: whole(1000, { min: 10, max: 1_000_000 }, "Over how many of the last messages the share is taken."),
+});
+
+const dedupe = map({
+  window: duration("10m", { min: "1s", max: "7d" }, "How long the ID of a settled message is remembered."),
+  maxIds: whole(1_000_000, { min: 1000, max: 50_000_000 }, "How many IDs are remembered at most; the oldest go first."),
+});
+
 export const pipelineSchema = map({
   name: text(
     /^[a-z][a-z0-9-]{0,62}$/,
@@ -111,11 +133,18 @@ export const pipelineSchema = map({
       "topics",
       "Topic for messages that cannot be written. Without one they are given back.",
     ).exactOptional(),
-    maxDeliveryAttempts: notYet(5),
+    maxDeliveryAttempts: whole(
+      5,
+      { min: 5, max: 100 },
+      "How often one message may be dead-lettered by this pipeline; one that comes back more often is held, so that dead letters never run in circles.",
+    ),
   }).prefault({}),
-  breaker: notYet(),
-  delivery: notYet("atLeastOnce"),
-  dedupe: notYet(),
+  breaker: breaker.exactOptional(),
+  delivery: choice(
+    ["atLeastOnce", "exactlyOnce"],
+    "exactlyOnce: rows go to committed write streams with offsets, so that a repeated append is never written twice.",
+  ),
+  dedupe: dedupe.exactOptional(),
   cdc: notYet(),
   pull: map({
     streams: whole(1, { min: 1, max: 100 }, "Streaming pull connections. One carries about 10 MB/s."),

@@ -21,6 +21,8 @@ export interface MessageBatch {
   /** Microseconds since 1970-01-01 UTC. */
   publishTimeMicros(i: number): bigint;
   attributes(i: number): Attributes;
+  /** Some message has an ordering key; without one nobody need look at the keys. */
+  readonly hasOrderingKeys: boolean;
   /** Empty when the message has none. */
   orderingKey(i: number): string;
   /** 0 when the subscription does not count attempts, else 1 for the first delivery. */
@@ -100,7 +102,9 @@ export type PipelineState =
   | "PERMISSION_DENIED"
   | "NOT_FOUND"
   | "SCHEMA_MISMATCH"
+  | "MISCONFIGURED"
   | "THROTTLED"
+  | "TRIPPED"
   | "UNAVAILABLE"
   | "DRAINING"
   | "STOPPED";

@@ -85,6 +85,10 @@ export class LineBatch implements MessageBatch {
     return this.bytes.length;
   }
 
+  get hasOrderingKeys(): boolean {
+    return this.#messages.some(({ orderingKey }) => orderingKey !== "");
+  }
+
   dataStart(i: number): number {
     return this.#starts[i]!;
   }

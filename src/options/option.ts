@@ -71,6 +71,20 @@ export function whole(initial: number, { min, max }: WholeBounds, description: s
     .meta({ description, form: `${min} – ${max}` });
 }
 
+/** A share of more than nothing, from 0 to 1; written in percent, such as `50%`. */
+export function percentage(
+  initial: string,
+  description: string,
+): z.ZodPrefault<z.ZodPipe<z.ZodString, z.ZodTransform<number, string>>> {
+  const error = expected("a percentage from 1% to 100%");
+  return z
+    .string(error)
+    .regex(/^([1-9]\d?|100)%$/, error)
+    .transform((text) => Number(text.slice(0, -1)) / 100)
+    .prefault(initial)
+    .meta({ description, form: "percentage, 1% – 100%" });
+}
+
 interface TextBounds {
   readonly min: string;
   readonly max: string;

@@ -39,10 +39,13 @@ const noAttributes: Attributes = new Map();
 
 /** Grows to the largest response; a batch gets a copy of the part it needs. */
 let scratch = new Int32Array(slots * 1024);
+/** Whether a message of the response that is being walked has an ordering key. */
+let sawOrderingKey = false;
 
 export class PulledBatch implements MessageBatch {
   readonly bytes: Buffer;
   readonly length: number;
+  readonly hasOrderingKeys: boolean;
   readonly #offsets: Int32Array;
 
   /**
@@ -55,6 +58,7 @@ export class PulledBatch implements MessageBatch {
     const cursor = new WireCursor(bytes);
     const end = bytes.length;
     let count = 0;
+    sawOrderingKey = false;
     while (cursor.position < end) {
       const tag = cursor.varint32(end);
       if (tag === receivedMessages) readReceivedMessage(cursor, cursor.part(end), slots * count++);
@@ -62,6 +66,7 @@ export class PulledBatch implements MessageBatch {
     }
     this.bytes = bytes;
     this.length = count;
+    this.hasOrderingKeys = sawOrderingKey;
     this.#offsets = scratch.slice(0, slots * count);
   }
 
@@ -160,7 +165,11 @@ function readMessage(cursor: WireCursor, end: number, row: number): void {
       scratch[row + dataEnd] = partEnd;
       cursor.position = partEnd;
     } else if (tag === attributes || tag === publishTime) checkFields(cursor, cursor.part(end));
-    else cursor.skip(tag, end);
+    else if (tag === orderingKey) {
+      const partEnd = cursor.part(end);
+      sawOrderingKey ||= partEnd > cursor.position;
+      cursor.position = partEnd;
+    } else cursor.skip(tag, end);
   }
 }
 

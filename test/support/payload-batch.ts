@@ -30,6 +30,10 @@ export class PayloadBatch implements MessageBatch {
     return this.bytes.length;
   }
 
+  get hasOrderingKeys(): boolean {
+    return this.#envelope.orderingKey !== "";
+  }
+
   dataStart(i: number): number {
     return i === 0 ? 0 : this.#ends[i - 1]!;
   }

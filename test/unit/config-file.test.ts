@@ -163,6 +163,19 @@ describe("a good configuration", () => {
     });
   });
 
+  test("what is off unless it is named has defaults of its own", () => {
+    const lines = "    delivery: exactlyOnce\n    breaker: {}\n    dedupe: { window: 1h }\n";
+    const [pipeline] = parseConfig(minimal + lines, {}, "t.yaml").pipelines;
+    expect(pipeline).toMatchObject({
+      delivery: "exactlyOnce",
+      breaker: { share: 0.5, window: 1000 },
+      dedupe: { window: 3_600_000, maxIds: 1_000_000 },
+    });
+    const [plain] = parseConfig(minimal, {}, "t.yaml").pipelines;
+    expect(plain).toMatchObject({ delivery: "atLeastOnce", deadLetter: { maxDeliveryAttempts: 5 } });
+    expect([plain?.breaker, plain?.dedupe]).toEqual([undefined, undefined]);
+  });
+
   test("the state of a pasted managed subscription is ignored with a warning", () => {
     const { warnings } = parseConfig(minimal.replace("useTableSchema", "state: ACTIVE, useTableSchema"), {}, "t.yaml");
     expect(warnings.filter((warning) => warning.includes("state"))).toEqual([
@@ -191,14 +204,15 @@ describe("faults", () => {
       "leases.minDurationPerAckExtension must not be longer than maxDurationPerAckExtension",
     ],
     ["deadLetter: { topic: orders-dead }", "deadLetter.topic expected projects/P/topics/T"],
-    ["delivery: exactlyOnce", "delivery is not there yet: a later version of Millrace brings it"],
-    ["dedupe: { window: 10m }", "dedupe is not there yet: a later version of Millrace brings it"],
-    ["breaker: { share: 50% }", "breaker is not there yet: a later version of Millrace brings it"],
+    ["delivery: atMostOnce", "delivery expected one of atLeastOnce, exactlyOnce"],
+    ["dedupe: { window: 0s }", "dedupe.window expected a duration from 1s to 7d such as 10m"],
+    ["dedupe: { maxIds: 10 }", "dedupe.maxIds expected a whole number from 1000 to 50000000"],
+    ["dedupe: true", "dedupe expected a map; got a boolean"],
+    ["breaker: { share: 0% }", "breaker.share expected a percentage from 1% to 100%"],
+    ["breaker: { share: 0.5 }", "breaker.share expected a percentage from 1% to 100%; got a number"],
+    ["breaker: { window: 5 }", "breaker.window expected a whole number from 10 to 1000000"],
     ["cdc: {}", "cdc is not there yet: a later version of Millrace brings it"],
-    [
-      "deadLetter: { maxDeliveryAttempts: 6 }",
-      "deadLetter.maxDeliveryAttempts is not there yet: a later version of Millrace brings it",
-    ],
+    ["deadLetter: { maxDeliveryAttempts: 4 }", "deadLetter.maxDeliveryAttempts expected a whole number from 5 to 100"],
     ["batsh: {}", "batsh is unknown; did you mean batch?"],
     ["useTableSchema: true", "useTableSchema is unknown here; it belongs under pipelines[].bigquery"],
     ["zebra: 1", "zebra is unknown"],

@@ -147,6 +147,7 @@ function batchOf(name: string, length: number): MessageBatch {
     messageId: (i) => `${name}-${i}`,
     publishTimeMicros: () => 0n,
     attributes: () => new Map(),
+    hasOrderingKeys: false,
     orderingKey: () => "",
     deliveryAttempt: () => 0,
   };

@@ -121,6 +121,16 @@ test(`a response is read as protobufjs reads it, PROPERTY_SEED=${propertySeed}`,
   );
 });
 
+test(`a batch tells whether any message has an ordering key, PROPERTY_SEED=${propertySeed}`, () => {
+  fc.assert(
+    fc.property(response, (value) => {
+      const keys = value.receivedMessages.map(({ message }) => message?.orderingKey ?? "");
+      expect(new PulledBatch(encode(value)).hasOrderingKeys).toBe(keys.some((key) => key !== ""));
+    }),
+    { seed: propertySeed, numRuns },
+  );
+});
+
 test(`broken bytes are read without harm or refused, PROPERTY_SEED=${propertySeed}`, () => {
   const broken = fc.tuple(response, fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { maxLength: 5 }), fc.nat());
   fc.assert(
