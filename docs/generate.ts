@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { configSchema } from "../src/config.ts";
 import { refusalCodes } from "../src/errors.ts";
-import { type JsonSchema, jsonSchemaOf, listOptions, type Option } from "../src/options/option-list.ts";
+import { isOff, type JsonSchema, jsonSchemaOf, listOptions, type Option } from "../src/options/option-list.ts";
 import { compatibility } from "../src/mapping/compatibility.ts";
 import { fieldKinds } from "../src/schema/field.ts";
 import { formatElements } from "../src/mapping/time-format.ts";
@@ -197,6 +197,7 @@ function forEditors(schema: JsonSchema, required: boolean): JsonSchema {
       ? { additionalProperties: forEditors(schema.additionalProperties, false) }
       : {};
   const inner = { ...rest, ...properties, ...items, ...values };
+  if (isOff(schema)) return { anyOf: [inner, { type: "null" }] };
   if (properties || items || schema.type === "object") return inner;
   const { description, default: initial, ...form } = inner;
   const reference = { type: "string", pattern: String.raw`\$\{` };
@@ -223,6 +224,7 @@ function referenceConfig(): string {
 function yamlLines(schema: JsonSchema, indent: string): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const inner = property as JsonSchema & { readonly form?: string };
+    if (isOff(inner)) return offLines(name, inner, indent);
     const head = [`${indent}${name}:`];
     if (inner.items) return head.concat(listItem(yamlLines(inner.items as JsonSchema, `${indent}    `), indent));
     if (inner.properties) return head.concat(yamlLines(inner, `${indent}  `));
@@ -236,6 +238,12 @@ function yamlLines(schema: JsonSchema, indent: string): string[] {
       `${indent}${name}: ${examples[name] ?? asText(inner.default)}`,
     ];
   });
+}
+
+/** A map that is off unless it is there: shown as a comment. */
+function offLines(name: string, map: JsonSchema, indent: string): string[] {
+  const lines = [`${name}:`, ...yamlLines(map, "  ")].map((line) => `${indent}# ${line}`);
+  return [`${indent}# ${map.description} (off; with the defaults of its options:)`, ...lines];
 }
 
 /** The lines of a map as an entry of a list. */

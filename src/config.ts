@@ -15,6 +15,7 @@ import {
   isMap,
   map,
   notYet,
+  optionalMap,
   percentage,
   size,
   text,
@@ -110,15 +111,25 @@ const append = map({
   when: isMap,
 });
 
-const breaker = map({
-  share: percentage("50%", "The share of refused messages at which the pipeline pauses in state TRIPPED."),
-  window: whole(1000, { min: 10, max: 1_000_000 }, "Over how many of the last messages the share is taken."),
-});
+const breaker = optionalMap(
+  {
+    share: percentage("50%", "The share of refused messages at which the pipeline pauses."),
+    window: whole(1000, { min: 10, max: 1_000_000 }, "Over how many of the last messages the share is taken."),
+  },
+  "Pauses the pipeline in state TRIPPED when too many messages are refused, instead of draining the topic into dead letters.",
+);
 
-const dedupe = map({
-  window: duration("10m", { min: "1s", max: "7d" }, "How long the ID of a settled message is remembered."),
-  maxIds: whole(1_000_000, { min: 1000, max: 50_000_000 }, "How many IDs are remembered at most; the oldest go first."),
-});
+const dedupe = optionalMap(
+  {
+    window: duration("10m", { min: "1s", max: "7d" }, "How long the ID of a settled message is remembered."),
+    maxIds: whole(
+      1_000_000,
+      { min: 1000, max: 50_000_000 },
+      "How many IDs are remembered at most; the oldest go first.",
+    ),
+  },
+  "Messages that Pub/Sub delivers again although they are settled are acked without a second row.",
+);
 
 export const pipelineSchema = map({
   name: text(
@@ -139,12 +150,12 @@ export const pipelineSchema = map({
       "How often one message may be dead-lettered by this pipeline; one that comes back more often is held, so that dead letters never run in circles.",
     ),
   }).prefault({}),
-  breaker: breaker.exactOptional(),
+  breaker,
   delivery: choice(
     ["atLeastOnce", "exactlyOnce"],
     "exactlyOnce: rows go to committed write streams with offsets, so that a repeated append is never written twice.",
   ),
-  dedupe: dedupe.exactOptional(),
+  dedupe,
   cdc: notYet(),
   pull: map({
     streams: whole(1, { min: 1, max: 100 }, "Streaming pull connections. One carries about 10 MB/s."),

@@ -27,21 +27,31 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   });
 }
 
-/** In the order of the description; maps and lists themselves are not options. */
+/** In the order of the description; of maps and lists themselves only those that are off unless named are options. */
 export function listOptions(schema: z.ZodType): Option[] {
   return optionsOf(jsonSchemaOf(schema), [], true);
 }
 
 function optionsOf(schema: JsonSchema, path: readonly string[], required: boolean): Option[] {
   if (schema.properties) {
-    return Object.entries(schema.properties).flatMap(([name, property]) =>
+    const inner = Object.entries(schema.properties).flatMap(([name, property]) =>
       optionsOf(property as JsonSchema, [...path, name], schema.required?.includes(name) ?? false),
     );
+    return isOff(schema) ? [{ ...optionOf(schema, path, required), initial: "null" }, ...inner] : inner;
   }
   if (schema.items) return optionsOf(schema.items as JsonSchema, [...path, "[]"], required);
   if (typeof schema.additionalProperties === "object") {
     return optionsOf(schema.additionalProperties, [...path, "PATH"], false);
   }
+  return [optionOf(schema, path, required)];
+}
+
+/** A map that is off unless the file names it. */
+export function isOff(schema: JsonSchema): boolean {
+  return schema.properties !== undefined && schema["form"] !== undefined;
+}
+
+function optionOf(schema: JsonSchema, path: readonly string[], required: boolean): Option {
   const { description = "", default: initial, form } = schema as JsonSchema & { readonly form?: string };
-  return [{ path, description, form: form ?? "", initial, required }];
+  return { path, description, form: form ?? "", initial, required };
 }

@@ -35,6 +35,14 @@ export function map<const T extends z.ZodRawShape>(shape: T): z.ZodObject<T, z.c
   return z.strictObject(shape, expected("a map", "a map"));
 }
 
+/** A map that is off unless the file names it; the defaults of its options count from then on. */
+export function optionalMap<const T extends z.ZodRawShape>(
+  shape: T,
+  description: string,
+): z.ZodExactOptional<z.ZodObject<T, z.core.$strict>> {
+  return map(shape).exactOptional().meta({ description, form: "a map; off unless it is there" });
+}
+
 /** True or false; false unless set. */
 export function flag(description: string): z.ZodPrefault<z.ZodBoolean> {
   return z.boolean(expected("true or false", "a boolean")).prefault(false).meta({ description, form: "true | false" });
