@@ -13,7 +13,7 @@ const transportOptions: grpc.ServerOptions = {
 };
 
 /** Anything that knows its peer: every kind of grpc-js server call. */
-interface Peered {
+export interface Peered {
   getPeer(): string;
 }
 
@@ -23,8 +23,7 @@ interface Peered {
  */
 export class GrpcServer {
   readonly #grpc = new grpc.Server(transportOptions);
-  readonly #connections = this.#grpc.createConnectionInjector(grpc.ServerCredentials.createInsecure());
-  readonly #sockets = new Map<string, Socket>();
+  readonly #connections = new Map<string, Connection>();
   readonly #listener = createServer({ noDelay: true }, (socket) => this.#accept(socket));
 
   /** Methods without a handler answer UNIMPLEMENTED. */
@@ -47,12 +46,22 @@ export class GrpcServer {
 
   /** Cuts the connection on which a call came, without a word; other calls of that connection fall with it. */
   disconnect(call: Peered): void {
-    this.#sockets.get(call.getPeer())?.destroy();
+    this.#connections.get(call.getPeer())?.socket.destroy();
+  }
+
+  /** Like `disconnect`, but by a TCP reset: the client sees an error (ECONNRESET), not an end. */
+  reset(call: Peered): void {
+    this.#connections.get(call.getPeer())?.socket.resetAndDestroy();
+  }
+
+  /** Tells the client of a call to begin no more calls on its connection; those that are open go on. */
+  goAway(call: Peered): void {
+    this.#connections.get(call.getPeer())?.goAway();
   }
 
   /** Cuts all connections; new ones are taken. */
   disconnectAll(): void {
-    for (const socket of this.#sockets.values()) socket.destroy();
+    for (const { socket } of this.#connections.values()) socket.destroy();
   }
 
   /** Takes no more connections, lets open calls end for `graceMs`, then cuts what is left. */
@@ -77,11 +86,24 @@ export class GrpcServer {
 
   #accept(socket: Socket): void {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    this.#sockets.set(peer, socket);
-    socket.once("close", () => this.#sockets.delete(peer));
-    this.#connections.injectConnection(socket);
+    // An injector of its own for every connection: draining one sends GOAWAY on that connection alone.
+    const injector = this.#grpc.createConnectionInjector(grpc.ServerCredentials.createInsecure());
+    this.#connections.set(peer, { socket, goAway: () => injector.drain(maxTimerMs) });
+    socket.once("close", () => {
+      this.#connections.delete(peer);
+      injector.destroy();
+    });
+    injector.injectConnection(socket);
   }
 }
+
+interface Connection {
+  readonly socket: Socket;
+  goAway(): void;
+}
+
+/** Draining cuts what is left after a time; here that is never. */
+const maxTimerMs = 2 ** 31 - 1;
 
 /** Which messages of a method travel as bytes instead of objects. */
 export type BytesSide = "request" | "response" | "both";

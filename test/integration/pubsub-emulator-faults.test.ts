@@ -93,6 +93,52 @@ describe("faults of unary calls", () => {
     expect(counts()).toEqual([0, 1]);
   });
 
+  test("a status although it is done", async () => {
+    expect(await act({ call: 1, status: "UNAVAILABLE", done: true })).toMatchObject({ code: status.UNAVAILABLE });
+    expect(counts()).toEqual([0, 1]);
+  });
+
+  test.each([
+    ["before", [0, 0]],
+    ["after", [0, 1]],
+  ] as const)("a connection reset %s", async (reset, expected) => {
+    const error = await act({ call: 1, reset });
+    expect(error).toMatchObject({ code: status.UNAVAILABLE, details: expect.stringContaining("ECONNRESET") });
+    expect(counts()).toEqual(expected);
+  });
+
+  test.each([
+    ["before", [0, 0]],
+    ["after", [0, 1]],
+  ] as const)("no answer ever, %s; the connection stays", async (hang, expected) => {
+    let answered = false;
+    void act({ call: 1, hang }).then(() => (answered = true));
+    await eventually("the call came", () => (emulator.faults.calls("Publish") === 1 ? true : undefined));
+    await client.publisherCall("GetTopic", { topic });
+    expect([answered, ...counts()]).toEqual([false, ...expected]);
+  });
+
+  test("GOAWAY: what is open goes on, and what comes next comes over another connection", async () => {
+    const watched = new Watched();
+    publish("a");
+    await watched.has(1);
+    expect(await act({ call: 1, goaway: true })).toHaveLength(1);
+    await watched.has(2);
+    expect(await act({ call: 1, disconnect: "after" })).toMatchObject({ code: status.UNAVAILABLE });
+    await watched.has(3);
+    expect(watched.ended).toBeUndefined();
+  });
+
+  test("a delay of the answer alone", async () => {
+    let answered = false;
+    const answer = act({ call: 1, delayMs: 5000, done: true }).then(() => (answered = true));
+    await eventually("it is done", () => (counts()[1] === 1 ? true : undefined));
+    await clock.advance(4999);
+    expect(answered).toBe(false);
+    await clock.advance(1);
+    await answer;
+  });
+
   test("a delay, by the clock", async () => {
     let answered = false;
     const answer = act({ call: 1, delayMs: 5000 }).then(() => (answered = true));
@@ -160,6 +206,32 @@ describe("faults of a stream", () => {
     const watched = new Watched();
     expect(await watched.end()).toBe(status.UNAVAILABLE);
     expect(watched.texts).toEqual(["a"]);
+  });
+
+  test.each([
+    ["before", ["1", "2"]],
+    ["after", ["1", "2", "3"]],
+  ] as const)("a stream that ends %s its third message: what has not arrived is held", async (disconnect, arrived) => {
+    emulator.faults.replace([{ method: "StreamingPull.message", call: 3, disconnect }]);
+    publish("1", "2", "3", "4", "5");
+    const watched = new Watched();
+    expect(await watched.end()).toBe(status.UNAVAILABLE);
+    expect(watched.texts).toEqual(arrived);
+    expect(counts()).toEqual([5, 0]);
+  });
+
+  test("a stream that falls silent: what it does not bring comes over another after its lease", async () => {
+    emulator.faults.replace([{ method: "StreamingPull.message", call: 2, hang: "before" }]);
+    publish("1", "2", "3");
+    const watched = new Watched();
+    await watched.has(1);
+    const other = new Watched();
+    await eventually("the stream is open", () => (emulator.faults.calls("StreamingPull") === 2 ? true : undefined));
+    watched.stream.write({ ackIds: [watched.deliveries[0]!.ackId] });
+    await clock.advance(60_000);
+    await other.has(3);
+    expect([watched.texts, watched.ended, other.texts]).toEqual([["1"], undefined, ["1", "2", "3"]]);
+    watched.stream.cancel();
   });
 
   test("a response held back: later ones wait behind it", async () => {

@@ -1,9 +1,10 @@
 /** The method AppendRows: one stream of requests and answers, with the faults that a script asks for. */
 import * as grpc from "@grpc/grpc-js";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { callEnding, endConnection, scriptedError, type CallEnding } from "../call-ending.ts";
 import type { Fault } from "../faults.ts";
 import { asRpcError, RpcError } from "../rpc-error.ts";
-import { type MethodHost, scriptedError } from "../unary-method.ts";
+import type { MethodHost } from "../unary-method.ts";
 import { AnswerQueue } from "./answer-queue.ts";
 import { appendAnswer } from "./append-answer.ts";
 import { AppendConnection, type AppendLimits, type AppendOutcome } from "./append-connection.ts";
@@ -75,13 +76,13 @@ class AppendStream {
 
   /** Lets the request take effect, unless a fault forbids it, and says how it is answered. */
   #serve(bytes: Buffer, fault: Fault | undefined): () => boolean {
-    const error = fault && scriptedError(fault);
-    if (error) throw error;
-    this.#isEnding = fault?.disconnect !== undefined;
-    if (fault?.disconnect === "before") return () => this.#disconnect();
+    const ending = fault && callEnding(fault);
+    if (fault?.goaway) this.#host.server.goAway(this.#call);
+    this.#isEnding = ending !== undefined;
+    if (ending && !ending.afterwards) return () => this.#endBy(fault, ending);
     const request = parse(bytes);
     const outcome = fault?.error ? scripted(request, fault.error) : this.#append(request, fault);
-    if (fault?.disconnect === "after") return () => this.#disconnect();
+    if (ending) return () => this.#endBy(fault, ending);
     const answer = appendAnswer(outcome);
     return () => {
       this.#call.write(answer);
@@ -109,9 +110,11 @@ class AppendStream {
     return false;
   }
 
-  #disconnect(): boolean {
+  #endBy(fault: Fault, ending: CallEnding): boolean {
+    const error = scriptedError(fault);
+    if (error) return this.#fail(error);
     this.#stop();
-    this.#host.server.disconnect(this.#call);
+    endConnection(this.#host.server, this.#call, ending);
     return false;
   }
 

@@ -63,7 +63,7 @@ export class BigQueryEmulator {
       ...tableRoutes(this.#catalog, clock),
       ...queryRoutes(this.#engine, clock),
     ];
-    this.faults = new Faults(options.faults, [...writeMethods, ...routes.map(({ name }) => name)]);
+    this.faults = new Faults(options.faults, [...writeMethods, ...routes.map(({ name }) => name)], clock);
     this.#rest = new RestServer(routes, this.faults, clock);
     addWriteService({ server: this.#storage, faults: this.faults, clock }, this.#catalog, { maxRequestBytes });
   }

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { type Clock, pause } from "../../lib/clock.ts";
 import { listen } from "../../lib/listen.ts";
-import type { Faults } from "../faults.ts";
+import { callEnding, type CallEnding } from "../call-ending.ts";
+import type { Fault, Faults } from "../faults.ts";
 import { ApiError, errorBody, errorOfStatus, invalid } from "./api-error.ts";
 import type { JsonObject } from "./stored-table.ts";
 
@@ -66,16 +67,15 @@ export class RestServer {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const answer = await this.#answer(request);
-      if (answer === "disconnect") response.destroy();
-      else send(response, answer === undefined ? 204 : 200, answer);
+      const answer = await this.#answer(request, response);
+      if (answer !== "ended") send(response, answer === undefined ? 204 : 200, answer);
     } catch (error) {
       const apiError = error instanceof ApiError ? error : new ApiError(500, "internalError", String(error));
       send(response, apiError.status, errorBody(apiError));
     }
   }
 
-  async #answer(message: IncomingMessage): Promise<object | undefined | "disconnect"> {
+  async #answer(message: IncomingMessage, response: ServerResponse): Promise<object | undefined | "ended"> {
     const url = new URL(message.url ?? "/", "http://localhost");
     const pathname = url.pathname.replace(prefix, "");
     const route = this.#routes.find(({ method, pattern }) => method === message.method && pattern.test(pathname));
@@ -88,12 +88,21 @@ export class RestServer {
       headers: message.headers,
     };
     const fault = this.#faults.next(route.name);
-    if (fault?.delayMs) await pause(this.#clock, fault.delayMs);
-    if (fault?.status) throw errorOfStatus(fault.status, fault.message ?? `Scripted fault of ${route.name}`);
-    if (fault?.disconnect === "before") return "disconnect";
+    const ending = fault && callEnding(fault);
+    if (fault?.delayMs && !fault.done) await pause(this.#clock, fault.delayMs);
+    if (ending && !ending.afterwards) return end(response, fault, ending);
     const answer = await route.handle(request);
-    return fault?.disconnect === "after" ? "disconnect" : answer;
+    if (fault?.delayMs && fault.done) await pause(this.#clock, fault.delayMs);
+    return ending ? end(response, fault, ending) : answer;
   }
+}
+
+/** Ends a request without an answer. @throws ApiError when the fault is a status */
+function end(response: ServerResponse, { method, status, message }: Fault, { kind }: CallEnding): "ended" {
+  if (status) throw errorOfStatus(status, message ?? `Scripted fault of ${method}`);
+  if (kind === "disconnect") response.destroy();
+  if (kind === "reset") response.socket?.resetAndDestroy();
+  return "ended";
 }
 
 function compile(path: string): RegExp {

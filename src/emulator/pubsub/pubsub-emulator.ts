@@ -58,8 +58,13 @@ export async function startPubSubEmulator(options: PubSubEmulatorOptions = {}): 
   const clock = options.clock ?? systemClock;
   const publisher = publisherDefinition();
   const subscriber = subscriberDefinition();
-  const methods = [...Object.keys(publisher), ...Object.keys(subscriber), "StreamingPull.deliver"];
-  const faults = new Faults(options.faults, methods);
+  const methods = [
+    ...Object.keys(publisher),
+    ...Object.keys(subscriber),
+    "StreamingPull.deliver",
+    "StreamingPull.message",
+  ];
+  const faults = new Faults(options.faults, methods, clock);
   const server = new GrpcServer();
   const broker = new Broker(clock);
   const sessions = new Set<StreamingPullSession>();

@@ -1,15 +1,16 @@
 /**
  * One StreamingPull call.
  *
- * Of faults, every client message counts as a call of `StreamingPull`, the opening one included, and every response with
- * messages as a call of `StreamingPull.deliver`. The messages of a response that a fault swallows stay held until their
- * lease runs out, as they do when a network swallows it.
+ * Of faults, every client message counts as a call of `StreamingPull`, the opening one included, every response with
+ * messages as a call of `StreamingPull.deliver`, and every message in it as a call of `StreamingPull.message`. Messages
+ * that a fault swallows stay held until their lease runs out, as they do when a network swallows them.
  */
 import { Metadata, type ServerDuplexStream } from "@grpc/grpc-js";
 import { pause } from "../../lib/clock.ts";
+import { callEnding, endConnection, scriptedError, type CallEnding } from "../call-ending.ts";
 import type { Fault } from "../faults.ts";
 import { asRpcError, invalidArgument, type RpcError } from "../rpc-error.ts";
-import { scriptedError, type MethodHost } from "../unary-method.ts";
+import type { MethodHost } from "../unary-method.ts";
 import type { Broker } from "./broker.ts";
 import { Holder, type Delivery } from "./delivery.ts";
 import { encodeReceived } from "./received-messages.ts";
@@ -57,12 +58,12 @@ export class StreamingPullSession implements Consumer {
   }
 
   deliver(deliveries: readonly Delivery[]): void {
-    const { ackIds, settings } = this.#subscription!;
-    const countAttempts = settings.deadLetter !== undefined;
-    const response = encodeReceived(deliveries, { ackIds, countAttempts, tail: this.#properties });
-    const fault = this.#host.faults.next("StreamingPull.deliver");
-    if (fault) void this.#deliverUnder(fault, response);
-    else this.#send(response);
+    const { faults } = this.#host;
+    const atMessage = faults.nextAmong("StreamingPull.message", deliveries.length);
+    const fault = faults.next("StreamingPull.deliver");
+    if (atMessage) void this.#deliverUnder(atMessage.fault, deliveries, atMessage.before);
+    else if (fault) void this.#deliverUnder(fault, deliveries);
+    else this.#send(this.#encode(deliveries));
   }
 
   subscriptionDeleted(): void {
@@ -84,28 +85,39 @@ export class StreamingPullSession implements Consumer {
   }
 
   async #takeUnder(fault: Fault, bytes: Buffer): Promise<void> {
+    const { server, clock } = this.#host;
+    const ending = callEnding(fault);
     this.#call.pause();
-    if (fault.delayMs) await pause(this.#host.clock, fault.delayMs);
-    const error = scriptedError(fault);
-    if (error) return this.fail(error);
-    if (fault.disconnect === "before") return this.#disconnect();
+    if (fault.goaway) server.goAway(this.#call);
+    if (fault.delayMs && !fault.done) await pause(clock, fault.delayMs);
+    if (ending && !ending.afterwards) return this.#endBy(fault, ending);
     this.#take(bytes);
-    if (fault.disconnect === "after") return this.#disconnect();
+    if (fault.delayMs && fault.done) await pause(clock, fault.delayMs);
+    if (ending) return this.#endBy(fault, ending);
     this.#call.resume();
   }
 
-  async #deliverUnder(fault: Fault, response: Buffer): Promise<void> {
+  /** @param before the fault comes at the message behind so many; absent: at the response as a whole */
+  async #deliverUnder(fault: Fault, deliveries: readonly Delivery[], before?: number): Promise<void> {
+    const { server, clock } = this.#host;
+    const ending = callEnding(fault);
     this.#blocked = true;
-    if (fault.delayMs) await pause(this.#host.clock, fault.delayMs);
-    const error = scriptedError(fault);
-    if (error) return this.fail(error);
-    if (fault.disconnect === "before") return this.#disconnect();
-    if (fault.disconnect === "after") {
-      this.#call.write(response, () => this.#disconnect());
-      return;
+    if (fault.goaway) server.goAway(this.#call);
+    if (fault.delayMs) await pause(clock, fault.delayMs);
+    if (!ending) {
+      this.#send(this.#encode(deliveries));
+      return this.#unblock();
     }
-    this.#send(response);
-    this.#unblock();
+    const whole = ending.afterwards ? deliveries.length : 0;
+    const arriving = before === undefined ? whole : before + (ending.afterwards ? 1 : 0);
+    if (arriving === 0) return this.#endBy(fault, ending);
+    if (!this.#closed) this.#call.write(this.#encode(deliveries.slice(0, arriving)), () => this.#endBy(fault, ending));
+  }
+
+  #encode(deliveries: readonly Delivery[]): Buffer {
+    const { ackIds, settings } = this.#subscription!;
+    const countAttempts = settings.deadLetter !== undefined;
+    return encodeReceived(deliveries, { ackIds, countAttempts, tail: this.#properties });
   }
 
   #take(bytes: Buffer): void {
@@ -172,9 +184,11 @@ export class StreamingPullSession implements Consumer {
     this.#call.end();
   }
 
-  #disconnect(): void {
+  #endBy(fault: Fault, ending: CallEnding): void {
+    const error = scriptedError(fault);
+    if (error) return this.fail(error);
     this.#close();
-    this.#host.server.disconnect(this.#call);
+    endConnection(this.#host.server, this.#call, ending);
   }
 
   #close(): void {

@@ -2,23 +2,9 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { Faults, faultScript, type Fault } from "../../../src/emulator/faults.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const fault = (call: Fault["call"], method = "Publish"): Fault => ({ method, call, status: "UNAVAILABLE" });
-
-/** The numbers of the calls, of the first six, at which a fault is due. */
-function due(call: Fault["call"]): number[] {
-  const faults = new Faults([fault(call)]);
-  return [1, 2, 3, 4, 5, 6].filter(() => faults.next("Publish") !== undefined);
-}
-
-test.each([
-  [3, [3]],
-  ["2-4", [2, 3, 4]],
-  ["5-", [5, 6]],
-  ["all", [1, 2, 3, 4, 5, 6]],
-] as const)("calls %j", (call, expected) => {
-  expect(due(call)).toEqual(expected);
-});
 
 test("each method is counted for itself, also without a fault", () => {
   const faults = new Faults([fault(2)]);
@@ -35,6 +21,37 @@ test("another script begins to count again", () => {
   expect(faults.next("Publish")).toBeDefined();
 });
 
+test("the first fault of the script that is due is the one", () => {
+  const faults = new Faults([
+    { method: "Publish", every: 2, status: "ABORTED" },
+    { method: "Publish", status: "INTERNAL" },
+  ]);
+  expect([1, 2, 3].map(() => faults.next("Publish")?.status)).toEqual(["INTERNAL", "ABORTED", "INTERNAL"]);
+});
+
+test("times are counted from when the script was set", async () => {
+  const clock = new VirtualClock();
+  await clock.advance(500);
+  const faults = new Faults([{ ...fault("all"), fromMs: 100, untilMs: 200 }], undefined, clock);
+  const due: boolean[] = [];
+  for (let i = 0; i < 3; i++) {
+    due.push(faults.next("Publish") !== undefined);
+    await clock.advance(100);
+  }
+  faults.replace([{ ...fault("all"), untilMs: 50 }]);
+  expect([...due, faults.next("Publish") !== undefined]).toEqual([false, true, false, true]);
+});
+
+test("of many calls at once, those up to the first fault are counted", () => {
+  const faults = new Faults([fault("4-5")]);
+  expect(faults.nextAmong("Pull", 10)).toBeUndefined();
+  expect(faults.nextAmong("Publish", 3)).toBeUndefined();
+  expect(faults.nextAmong("Publish", 9)).toMatchObject({ before: 0 });
+  faults.replace([fault("4-5")]);
+  expect(faults.nextAmong("Publish", 9)).toMatchObject({ before: 3, fault: { status: "UNAVAILABLE" } });
+  expect([faults.calls("Pull"), faults.calls("Publish")]).toEqual([0, 4]);
+});
+
 test("a fault of a method that does not exist would never come: it is refused", () => {
   expect(() => new Faults([fault(1, "Publsh")], ["Publish"])).toThrow("no method Publsh; expected one of Publish");
 });
@@ -44,16 +61,34 @@ describe("a fault file", () => {
     expect(faultScript.parse({ pubsub: [fault(1)] })).toEqual({ pubsub: [fault(1)], bigquery: [] });
   });
 
-  test.each([
+  test.each<[string, object]>([
     ["an unknown status", { status: "UNAVAILABEL" }],
     ["OK as a status", { status: "OK" }],
     ["call 0", { call: 0 }],
     ["a range without a beginning", { call: "-3" }],
     ["a negative delay", { delayMs: -1 }],
     ["an unknown key", { delay: 5 }],
-    ["half a byte", { rowErrorsContaining: { bytes: "088", message: "m" } }],
+    ["half a byte", { method: "AppendRows", rowErrorsContaining: { bytes: "088", message: "m" } }],
+    ["nothing that happens", { status: undefined }],
+    ["two ends", { hang: "before" }],
+    ["an end at no time", { status: undefined, reset: true }],
+    ["row errors of another method", { rowErrors: [] }],
+    ["ack errors of another method", { ackErrors: { code: "PERMANENT_FAILURE_INVALID_ACK_ID" } }],
+    ["ack errors that are neither", { method: "Acknowledge", ackErrors: { code: "FAILURE" } }],
+    ["a message without a status", { status: undefined, delayMs: 1, message: "m" }],
+    ["done without anything to be done before", { status: undefined, goaway: true, done: true }],
+    ["a seed without a probability", { seed: 1 }],
+    ["a probability above one", { probability: 1.1 }],
+    ["an end before its beginning", { fromMs: 10, untilMs: 10 }],
   ])("is refused with %s", (_what, change) => {
-    expect(faultScript.safeParse({ pubsub: [{ method: "Publish", call: 1, ...change }] }).success).toBe(false);
+    const entry = { method: "Publish", call: 1, status: "UNAVAILABLE" };
+    expect(faultScript.safeParse({ pubsub: [entry] }).success).toBe(true);
+    expect(faultScript.safeParse({ pubsub: [{ ...entry, ...change }] }).success).toBe(false);
+  });
+
+  test("says what is wrong, also of a script that is no file", () => {
+    const message = "the fault of Publish has status and hang: a call ends in one way";
+    expect(() => new Faults([{ ...fault(1), hang: "before" }])).toThrow(message);
   });
 });
 
@@ -61,10 +96,16 @@ test("the script that docs/emulator.md shows is one", () => {
   const page = readFileSync(new URL("../../../docs/emulator.md", import.meta.url), "utf8");
   const [, example = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
   const { pubsub, bigquery } = faultScript.parse(parse(example));
-  expect(pubsub.map(({ method, call }) => [method, call])).toEqual([["StreamingPull", "2-4"]]);
+  expect(pubsub.map(({ method, call }) => [method, call])).toEqual([
+    ["StreamingPull", "2-4"],
+    ["StreamingPull.message", undefined],
+    ["Acknowledge", undefined],
+    ["Acknowledge", undefined],
+  ]);
   expect(bigquery.map(({ method, call }) => [method, call])).toEqual([
     ["AppendRows", 1],
     ["AppendRows", 2],
-    ["tables.get", "all"],
+    ["AppendRows", undefined],
+    ["tables.get", undefined],
   ]);
 });
