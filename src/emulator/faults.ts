@@ -63,8 +63,13 @@ const fault = z
     goaway: z.literal(true).optional(),
     /** AppendRows: refuses the request, naming these rows. */
     rowErrors: z.array(z.strictObject({ index: z.int().min(0), message: z.string() })).optional(),
-    /** AppendRows: refuses the request, naming the rows in which these bytes (in hexadecimal) stand, if there are any. */
-    rowErrorsContaining: z.strictObject({ bytes: hexadecimal, message: z.string() }).optional(),
+    /**
+     * AppendRows: refuses the request if there are rows in which these bytes (in hexadecimal) stand, and names them.
+     * `atMost`: so many of them, as BigQuery may leave some unnamed; 0: none.
+     */
+    rowErrorsContaining: z
+      .strictObject({ bytes: hexadecimal, message: z.string(), atMost: z.int().min(0).optional() })
+      .optional(),
     /** AppendRows: refuses the request in its answer with this status; the stream stays open. */
     error: z.strictObject({ status: statusName, message: z.string(), storageError: z.string().optional() }).optional(),
     /**

@@ -217,6 +217,20 @@ describe("faults of AppendRows, by request", () => {
     expect(ids()).toEqual(["1"]);
   });
 
+  test("rows that hold certain bytes are refused, however few of them the answer names", async () => {
+    const named = async (atMost: number | undefined): Promise<string[]> => {
+      const rowErrorsContaining = { bytes: "0807", message: "no seven", ...(atMost !== undefined && { atMost }) };
+      emulator.faults.replace([{ method: "AppendRows", call: "all", rowErrorsContaining }]);
+      const stream = new Stream(emulator);
+      stream.appendFirst([7, 1, 7]);
+      await stream.finish();
+      expect(stream.answers[0]).toMatchObject({ error: { code: grpc.status.INVALID_ARGUMENT } });
+      return stream.answers[0]!.rowErrors.map(({ index }) => index);
+    };
+    expect([await named(undefined), await named(1), await named(0)]).toEqual([["0", "2"], ["0"], []]);
+    expect(ids()).toEqual([]);
+  });
+
   test("an error in the answer, with a StorageError", async () => {
     const error = {
       status: "RESOURCE_EXHAUSTED",

@@ -23,7 +23,7 @@ export interface AppendOutcome {
   readonly stream: string;
   /** Undefined when the rows are in the table. */
   readonly refusal: AppendRefusal | undefined;
-  /** Every row that was found bad; not empty only together with a refusal. */
+  /** The rows that were found bad; not empty only together with a refusal. */
   readonly rowProblems: readonly RowProblem[];
   /** The table's columns when they changed since the connection was last told, or gave its writer schema. */
   readonly updatedColumns: readonly Column[] | undefined;

@@ -96,7 +96,7 @@ class AppendStream {
     const outcome = this.#connection.append(request, scriptedProblems(fault, request.protoRows ?? Buffer.alloc(0)));
     const { refusal } = outcome;
     if (refusal?.status === "NOT_FOUND" && !wasEstablished) throw refusal.asRpcError();
-    return outcome;
+    return { ...outcome, rowProblems: outcome.rowProblems.slice(0, fault?.rowErrorsContaining?.atMost) };
   }
 
   #endIdle(): void {
