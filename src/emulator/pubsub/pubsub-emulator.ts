@@ -24,6 +24,8 @@ export interface PubSubEmulator {
   readonly faults: Faults;
   createTopic(name: string): void;
   createSubscription(subscription: PartialSubscription): void;
+  /** What the subscription has is gone. @throws RpcError NOT_FOUND */
+  deleteSubscription(name: string): void;
   /** Publishes without the limits of a request and returns the message ids. */
   publish(topic: string, messages: readonly ContentFields[]): string[];
   /** @throws RpcError NOT_FOUND */
@@ -78,6 +80,7 @@ export async function startPubSubEmulator(options: PubSubEmulatorOptions = {}): 
     faults,
     createTopic: (name) => void broker.createTopic(name),
     createSubscription: (subscription) => void broker.createSubscription(subscriptionResource(subscription)),
+    deleteSubscription: (name) => broker.deleteSubscription(name),
     publish: (topic, messages) => broker.publish(topic, messages.map(encodeContent)),
     topic: (name) => broker.topic(name),
     subscription: (name) => {
