@@ -32,16 +32,25 @@ export class MillraceProcess {
    * Writes the configuration to a file and starts `millrace run` with it, its HTTP server on a free port.
    *
    * @param nodeOptions of the process, such as `--import`
+   * @param variables added to its environment
    */
-  static start(config: object, nodeOptions: readonly string[] = []): MillraceProcess {
+  static start(
+    config: object,
+    nodeOptions: readonly string[] = [],
+    variables: Readonly<Record<string, string>> = {},
+  ): MillraceProcess {
     const file = join(mkdtempSync(join(tmpdir(), "millrace-")), "config.yaml");
     writeFileSync(file, stringify(config));
     const { PUBSUB_EMULATOR_HOST: _, ...environment } = process.env;
     const child = spawn(process.execPath, [...nodeOptions, cli, "run", "--config", file], {
       stdio: ["ignore", "ignore", "pipe"],
-      env: { ...environment, METADATA_SERVER_DETECTION: "none" },
+      env: { ...environment, METADATA_SERVER_DETECTION: "none", ...variables },
     });
     return new MillraceProcess(child);
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
   }
 
   /** The structured log so far. */

@@ -4,6 +4,8 @@
 export const propertySeed = seedOf("PROPERTY_SEED");
 /** Of hostile payloads. */
 export const fuzzSeed = seedOf("FUZZ_SEED");
+/** Of scripts of faults. */
+export const faultSeed = seedOf("FAULT_SEED");
 
 function seedOf(variable: string): number {
   return Number(process.env[variable] ?? Date.now() % 2 ** 31);

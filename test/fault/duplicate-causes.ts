@@ -1,0 +1,46 @@
+/** Why a message may be written twice in a trial, and how often at most: every duplicate has to have a cause. */
+import type { Fault } from "../../src/emulator/faults.ts";
+import type { TrialScript } from "./trial-script.ts";
+import type { World } from "./world.ts";
+
+export interface Cause {
+  readonly name: string;
+  /** Rows that it can explain. */
+  readonly rows: number;
+  /** Letters that it can explain. */
+  readonly letters: number;
+}
+
+/** What a trial has in it that can double a row or a letter, under the promises of its options. */
+export function causesOf(script: TrialScript, world: World): Cause[] {
+  const { pipeline, messages, faults, events } = script;
+  const all = (name: string, { rows = 0, letters = 0 }: Partial<Cause>): Cause => ({ name, rows, letters });
+  const causes: Cause[] = [];
+  const has = (kind: string): boolean => events.some((event) => event.kind === kind);
+  if (has("kill")) {
+    const held = world.heldWhenKilled;
+    causes.push(all("the process was killed between writing and acknowledging", { rows: held, letters: held }));
+  }
+  if (has("recreateSubscription")) {
+    const { republished } = world;
+    causes.push(all("published again with the new subscription", { rows: republished, letters: republished }));
+  }
+  if ((faults.bigquery ?? []).some(losesAnswer) && pipeline.delivery !== "exactlyOnce") {
+    causes.push(all("the answer to an append was lost", { rows: messages }));
+  }
+  if ((faults.pubsub ?? []).some((fault) => fault.method === "Publish" && losesAnswer(fault))) {
+    causes.push(all("the answer to a publish was lost", { letters: messages }));
+  }
+  const redelivers = (faults.pubsub ?? []).some(({ method }) => method !== "Publish") || has("cutPubSub");
+  // What was settled before a restart is not known after it.
+  if (redelivers && (!pipeline.dedupe || has("restart") || has("kill"))) {
+    causes.push(all("an acknowledgement or a message was lost on its way", { rows: messages, letters: messages }));
+  }
+  return causes;
+}
+
+/** The request takes effect, and its sender does not hear of it; cuts concern what is in flight beside, too. */
+function losesAnswer({ status, disconnect, reset, hang, done, delayMs = 0 }: Fault): boolean {
+  const answerTimeoutMs = 60_000;
+  return Boolean(status ?? disconnect ?? reset ?? hang ?? done) || delayMs >= answerTimeoutMs;
+}
