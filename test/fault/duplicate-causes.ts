@@ -11,16 +11,12 @@ export interface Cause {
   readonly letters: number;
 }
 
-/** What a trial has in it that can double a row or a letter, under the promises of its options. */
+/** What a trial has in it, beside killed processes, that can double a row or a letter under the promises of its options. */
 export function causesOf(script: TrialScript, world: World): Cause[] {
   const { pipeline, messages, faults, events } = script;
   const all = (name: string, { rows = 0, letters = 0 }: Partial<Cause>): Cause => ({ name, rows, letters });
   const causes: Cause[] = [];
   const has = (kind: string): boolean => events.some((event) => event.kind === kind);
-  if (has("kill")) {
-    const held = world.heldWhenKilled;
-    causes.push(all("the process was killed between writing and acknowledging", { rows: held, letters: held }));
-  }
   if (has("recreateSubscription")) {
     const { republished } = world;
     causes.push(all("published again with the new subscription", { rows: republished, letters: republished }));

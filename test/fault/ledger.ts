@@ -14,6 +14,13 @@ export interface Entry {
   readonly key: string;
   rows: number;
   letters: number;
+  /** How often it was written, but not acked, when a process was killed: so often it may be written once more. */
+  cutOff: number;
+}
+
+export interface Extra {
+  readonly count: number;
+  readonly ofKills: number;
 }
 
 /** What stands in the payload of a message that BigQuery refuses, and so in its row. */
@@ -21,6 +28,8 @@ export const refusedText = "BigQuery refuses this row";
 
 export class Ledger {
   readonly #entries: Entry[] = [];
+  /** By their first row, in the order of the table. */
+  readonly #firstRows: Entry[] = [];
 
   get entries(): readonly Entry[] {
     return this.#entries;
@@ -29,7 +38,7 @@ export class Ledger {
   /** @param more members of the payload */
   publish(kind: Kind, key = "", more: object = {}): { readonly data: string; readonly orderingKey: string } {
     const number = this.#entries.length;
-    this.#entries.push({ number, kind, key, rows: 0, letters: 0 });
+    this.#entries.push({ number, kind, key, rows: 0, letters: 0, cutOff: 0 });
     const name = kind === "refused" ? refusedText : `name ${number}`;
     const data = JSON.stringify({ id: kind === "unreadable" ? `n${number}` : number, name, ...more });
     return { data, orderingKey: key };
@@ -47,7 +56,11 @@ export class Ledger {
     for (const payload of payloads) this.#entry(numberIn(payload)).letters++;
   }
 
-  readonly #firstRows: Entry[] = [];
+  /** A process was killed that had written some messages: those of them that are not acked come again. */
+  cutOff(written: Iterable<number>, unacked: Iterable<number>): void {
+    const comesAgain = new Set(unacked);
+    for (const number of new Set(written)) if (comesAgain.has(number)) this.#entry(number).cutOff++;
+  }
 
   /** Messages that became neither a row nor a letter. */
   get lost(): readonly Entry[] {
@@ -59,14 +72,14 @@ export class Ledger {
     return this.#entries.filter(({ kind, rows, letters }) => (kind === "good" ? letters > 0 : rows > 0));
   }
 
-  /** Rows beyond the first of each message. */
-  get extraRows(): number {
-    return this.#entries.reduce((sum, { rows }) => sum + Math.max(rows - 1, 0), 0);
+  /** Rows beyond the first of each message, and how many of them killed processes explain. */
+  get extraRows(): Extra {
+    return this.#extra(({ rows }) => rows);
   }
 
-  /** Letters beyond the first of each message. */
-  get extraLetters(): number {
-    return this.#entries.reduce((sum, { letters }) => sum + Math.max(letters - 1, 0), 0);
+  /** Letters beyond the first of each message, and how many of them killed processes explain. */
+  get extraLetters(): Extra {
+    return this.#extra(({ letters }) => letters);
   }
 
   /** Rows that came, for the first time, before an earlier message of their key did. */
@@ -78,6 +91,16 @@ export class Ledger {
       last.set(key, Math.max(before, number));
       return number < before;
     });
+  }
+
+  #extra(copies: (entry: Entry) => number): Extra {
+    let [count, ofKills] = [0, 0];
+    for (const entry of this.#entries) {
+      const extra = Math.max(copies(entry) - 1, 0);
+      count += extra;
+      ofKills += Math.min(extra, entry.cutOff);
+    }
+    return { count, ofKills };
   }
 
   #entry(number: number): Entry {

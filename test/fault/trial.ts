@@ -3,7 +3,7 @@ import type { Fault } from "../../src/emulator/faults.ts";
 import { eventually } from "../support/eventually.ts";
 import type { MillraceProcess } from "../support/millrace-process.ts";
 import { type Cause, causesOf } from "./duplicate-causes.ts";
-import { type Kind, refusedText } from "./ledger.ts";
+import { type Extra, type Kind, refusedText } from "./ledger.ts";
 import { RequestWatch } from "./request-watch.ts";
 import type { EventKind, TrialScript } from "./trial-script.ts";
 import { World } from "./world.ts";
@@ -164,15 +164,16 @@ function complaintsOf(millrace: MillraceProcess): string[] {
 
 function judge(script: TrialScript, world: World, watch: RequestWatch, before: readonly string[]): TrialReport {
   const { ledger } = world;
-  const causes = ledger.extraRows + ledger.extraLetters > 0 ? causesOf(script, world) : [];
+  const { extraRows, extraLetters } = ledger;
+  const causes = causesOf(script, world);
   const requests = Object.fromEntries(watch.totals);
   const problems = [
     ...before,
     ...complain("lost", ledger.lost),
     ...complain("at the wrong place", ledger.misplaced),
     ...complain("written before an earlier one of its key", ledger.disordered),
-    ...unexplained("rows", ledger.extraRows, causes),
-    ...unexplained("letters", ledger.extraLetters, causes),
+    ...unexplained("rows", extraRows, causes),
+    ...unexplained("letters", extraLetters, causes),
     ...tooMany(script, watch),
   ];
   if (world.rssMax > maxRss) problems.push(`the process took ${Math.round(world.rssMax / 2 ** 20)} MB`);
@@ -180,9 +181,9 @@ function judge(script: TrialScript, world: World, watch: RequestWatch, before: r
     messages: ledger.entries.length,
     rows: ledger.entries.filter(({ rows }) => rows > 0).length,
     letters: ledger.entries.filter(({ letters }) => letters > 0).length,
-    extraRows: ledger.extraRows,
-    extraLetters: ledger.extraLetters,
-    causes: causes.map(({ name }) => name),
+    extraRows: extraRows.count,
+    extraLetters: extraLetters.count,
+    causes: namesOf(causes, extraRows, extraLetters),
     restarts: world.processes.length - 1,
     rssMax: world.rssMax,
     requests,
@@ -201,9 +202,20 @@ function complain(what: string, entries: readonly { readonly number: number }[])
   ];
 }
 
-function unexplained(what: "rows" | "letters", extra: number, causes: readonly Cause[]): string[] {
-  const explained = causes.reduce((sum, cause) => sum + cause[what], 0);
-  return extra > explained ? [`${extra} ${what} too many, of which ${explained} can be explained`] : [];
+function unexplained(what: "rows" | "letters", { count, ofKills }: Extra, causes: readonly Cause[]): string[] {
+  const explained = ofKills + causes.reduce((sum, cause) => sum + cause[what], 0);
+  return count > explained ? [`${count} ${what} too many, of which ${explained} can be explained`] : [];
+}
+
+/** The causes that have come to anything. */
+function namesOf(causes: readonly Cause[], rows: Extra, letters: Extra): string[] {
+  const [otherRows, otherLetters] = [rows.count > rows.ofKills, letters.count > letters.ofKills];
+  return [
+    ...(rows.ofKills + letters.ofKills > 0 ? ["the process was killed between writing and acknowledging"] : []),
+    ...causes
+      .filter((cause) => (otherRows && cause.rows > 0) || (otherLetters && cause.letters > 0))
+      .map(({ name }) => name),
+  ];
 }
 
 /** Nothing spins: requests go with messages and with time. */

@@ -14,7 +14,7 @@ import {
 import { MillraceProcess } from "../support/millrace-process.ts";
 import { memoryOf } from "../support/process-memory.ts";
 import { PushedClock } from "../support/pushed-clock.ts";
-import { Ledger } from "./ledger.ts";
+import { Ledger, numberIn } from "./ledger.ts";
 
 export const columns: readonly object[] = [
   { name: "id", type: "INT64", mode: "REQUIRED" },
@@ -53,8 +53,6 @@ export class World {
   #columns = columns;
   /** Most resident bytes of any process. */
   rssMax = 0;
-  /** Messages held when a process was killed, over all of them: what may be there twice for it. */
-  heldWhenKilled = 0;
   /** Messages that were published again with a new subscription. */
   republished = 0;
 
@@ -140,7 +138,8 @@ export class World {
     this.measureMemory();
     this.millrace.signal("SIGKILL");
     await this.millrace.exit();
-    this.heldWhenKilled += this.subscription.outstanding;
+    await this.#lastRequests();
+    this.ledger.cutOff(this.#written(), this.#unackedNumbers());
     this.clock.push(beyondLeasesMs);
     this.start();
   }
@@ -198,12 +197,7 @@ export class World {
   /** Everything that is in the table and in the dead-letter topic, told to the ledger. Once, at the end. */
   settleLedger(): void {
     this.#takeRows();
-    this.ledger.takeLetters(
-      this.pubsub
-        .subscription(deadSubscription)
-        .messages()
-        .map(({ data }) => data.toString()),
-    );
+    this.ledger.takeLetters(this.#deadLetters.map(({ data }) => data.toString()));
   }
 
   async close(): Promise<void> {
@@ -212,6 +206,27 @@ export class World {
       await millrace.exit();
     }
     await Promise.all([this.pubsub.close(), this.bigquery.close()]);
+  }
+
+  /** What a dead process had sent is taken in: it stands in the sockets' buffers. */
+  #lastRequests(): Promise<void> {
+    return new Promise((resolve) => {
+      setTimeout(resolve, 25);
+    });
+  }
+
+  *#written(): Generator<number> {
+    for (const { number, rows } of this.ledger.entries) if (rows > 0) yield number;
+    for (const row of this.bigquery.rows(table)) yield Number(row["id"]);
+    for (const { data } of this.#deadLetters) yield numberIn(data.toString());
+  }
+
+  #unackedNumbers(): number[] {
+    return this.subscription.messages().map(({ data }) => numberIn(data.toString()));
+  }
+
+  get #deadLetters(): readonly { readonly data: Buffer }[] {
+    return this.pubsub.subscription(deadSubscription).messages();
   }
 
   #createSubscription(): void {
