@@ -5,10 +5,12 @@ import type { AppendRefusal } from "./append-refusal.ts";
 import { storageSchema } from "./column-json.ts";
 
 /** The plain message. */
-export function appendAnswer({ stream, refusal, rowProblems, updatedColumns }: AppendOutcome): object {
+export function appendAnswer({ stream, refusal, offset, rowProblems, updatedColumns }: AppendOutcome): object {
   return {
     writeStream: stream,
-    ...(refusal ? { error: statusOf(refusal) } : { appendResult: {} }),
+    ...(refusal
+      ? { error: statusOf(refusal) }
+      : { appendResult: offset === undefined ? {} : { offset: { value: offset } } }),
     rowErrors: rowProblems.map(({ index, message }) => ({ index, code: "FIELDS_ERROR", message })),
     ...(updatedColumns ? { updatedSchema: storageSchema(updatedColumns) } : {}),
   };

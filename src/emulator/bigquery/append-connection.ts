@@ -1,6 +1,7 @@
 /** What one AppendRows connection remembers, and how each of its requests is judged and stored. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
+import { type Destination, Destinations } from "./append-destination.ts";
 import { AppendRefusal } from "./append-refusal.ts";
 import type { AppendRequest } from "./append-request.ts";
 import type { BoundWriter } from "./bound-writer.ts";
@@ -10,7 +11,8 @@ import type { Column, DefaultContext } from "./column.ts";
 import type { Interpretation, MissingValues } from "./missing-values.ts";
 import { visitRows } from "./proto-rows.ts";
 import type { StoredTable } from "./stored-table.ts";
-import { parseStreamName, type StreamName, textOfStream } from "./table-name.ts";
+import { wrongOffset } from "./stream-refusal.ts";
+import { parseStreamName, textOfStream } from "./table-name.ts";
 
 export interface RowProblem {
   readonly index: number;
@@ -21,19 +23,14 @@ export interface RowProblem {
 export interface AppendOutcome {
   /** Full name of the stream. */
   readonly stream: string;
-  /** Undefined when the rows are in the table. */
+  /** Undefined when the rows are stored. */
   readonly refusal: AppendRefusal | undefined;
+  /** Where in a stream that was created the rows begin; undefined on default streams. */
+  readonly offset: number | undefined;
   /** The rows that were found bad; not empty only together with a refusal. */
   readonly rowProblems: readonly RowProblem[];
   /** The table's columns when they changed since the connection was last told, or gave its writer schema. */
   readonly updatedColumns: readonly Column[] | undefined;
-}
-
-/** The stream and the writer schema that requests go by until they name others. */
-interface Destination {
-  readonly stream: StreamName;
-  readonly descriptor: Buffer;
-  readonly table: StoredTable;
 }
 
 export interface AppendLimits {
@@ -44,78 +41,58 @@ export class AppendConnection {
   readonly #catalog: Catalog;
   readonly #clock: Clock;
   readonly #limits: AppendLimits;
-  #destination: Destination | undefined;
-  /** Once stream or schema were changed, every request names its stream. */
-  #hasSwitched = false;
+  readonly #destinations: Destinations;
   #missingOtherwise: Interpretation | undefined;
-  /** The version of each table that the other side knows of. */
-  readonly #knownVersions = new Map<StoredTable, number>();
 
   constructor(catalog: Catalog, clock: Clock, limits: AppendLimits) {
     this.#catalog = catalog;
     this.#clock = clock;
     this.#limits = limits;
+    this.#destinations = new Destinations(catalog);
   }
 
-  /** Whether a request was understood so far: until then a missing table ends the connection. */
+  /** Whether a request was understood so far: until then a missing table or stream ends the connection. */
   get isEstablished(): boolean {
-    return this.#destination !== undefined;
+    return this.#destinations.current !== undefined;
   }
 
   /** @param scripted row problems that a fault adds to those of the rows themselves */
   append(request: AppendRequest, scripted: readonly RowProblem[] = []): AppendOutcome {
-    const stream = parseStreamName(request.writeStream) ?? this.#destination?.stream;
-    const outcome = { stream: stream ? textOfStream(stream) : request.writeStream, rowProblems: [] };
     try {
-      const destination = this.#destinationOf(request);
-      const problems = this.#store(request, destination, scripted);
-      const updatedColumns = this.#updatedColumns(destination.table);
-      if (problems.length === 0) return { ...outcome, refusal: undefined, updatedColumns };
-      const refusal = new AppendRefusal(
-        "INVALID_ARGUMENT",
-        `Errors found while processing rows: ${problems.length} of the request's rows are invalid`,
-      );
-      return { ...outcome, refusal, rowProblems: problems, updatedColumns };
+      this.#checkForm(request);
+      const destination = this.#destinations.of(request, this.#clock.now());
+      const { offset, problems } = this.#store(request, destination, scripted);
+      const updatedColumns = this.#destinations.updatedColumns(destination);
+      const stream = destination.entity;
+      return { stream, refusal: refusalOf(problems), offset, rowProblems: problems, updatedColumns };
     } catch (error) {
-      return { ...outcome, refusal: asRefusal(error), updatedColumns: undefined };
+      const stream = this.#nameOf(request);
+      return { stream, refusal: asRefusal(error), offset: undefined, rowProblems: [], updatedColumns: undefined };
     }
   }
 
-  #destinationOf(request: AppendRequest): Destination {
-    const before = this.#destination;
+  #nameOf({ writeStream }: AppendRequest): string {
+    const stream = parseStreamName(writeStream);
+    if (stream) return textOfStream(stream);
+    return writeStream === "" ? (this.#destinations.current?.entity ?? "") : writeStream;
+  }
+
+  #checkForm({ byteLength, hasArrowRows }: AppendRequest): void {
     const { maxRequestBytes } = this.#limits;
-    if (request.byteLength > maxRequestBytes) {
-      throw refused(`AppendRows request too large: ${request.byteLength} limit ${maxRequestBytes}`);
+    if (byteLength > maxRequestBytes) {
+      throw refused(`AppendRows request too large: ${byteLength} limit ${maxRequestBytes}`);
     }
-    if (request.hasArrowRows) throw new AppendRefusal("UNIMPLEMENTED", "The embedded BigQuery takes no Arrow rows");
-    if (request.writeStream === "" && (!before || this.#hasSwitched)) throw refused("write_stream must be specified");
-    const stream = request.writeStream === "" ? before!.stream : streamOf(request.writeStream);
-    const table = this.#catalog.findTable(stream);
-    if (!table) throw tableNotFound(stream);
-    const isSameStream = before !== undefined && textOfStream(before.stream) === textOfStream(stream);
-    const descriptor = request.descriptor ?? (isSameStream ? before.descriptor : undefined);
-    if (!descriptor) throw refused("Schema is missing: the first request to a table needs writer_schema");
-    const isSameSchema = isSameStream && descriptor.equals(before.descriptor);
-    if (isSameSchema && before.table === table) return before;
-    if (before && !isSameSchema) this.#hasSwitched = true;
-    this.#knownVersions.set(table, table.version);
-    this.#destination = { stream, descriptor: Buffer.from(descriptor), table };
-    return this.#destination;
-  }
-
-  #updatedColumns(table: StoredTable): readonly Column[] | undefined {
-    if (this.#knownVersions.get(table) === table.version) return undefined;
-    this.#knownVersions.set(table, table.version);
-    return table.state.columns;
+    if (hasArrowRows) throw new AppendRefusal("UNIMPLEMENTED", "The embedded BigQuery takes no Arrow rows");
   }
 
   /** Stores the rows unless one of them is bad, and returns the bad ones. */
   #store(
     request: AppendRequest,
-    { table, descriptor }: Destination,
+    destination: Destination,
     scripted: readonly RowProblem[],
-  ): readonly RowProblem[] {
-    if (request.hasOffset) throw refused("An offset is not allowed on the default stream");
+  ): { readonly offset: number | undefined; readonly problems: readonly RowProblem[] } {
+    const { table, stream, descriptor } = destination;
+    checkOffset(request, destination);
     this.#missingOtherwise = request.missingOtherwise ?? this.#missingOtherwise;
     const missing: MissingValues = { otherwise: this.#missingOtherwise, byColumn: request.missingByColumn };
     const writer = table.writers.of(descriptor);
@@ -124,15 +101,12 @@ export class AppendConnection {
     const { count, problems } = checkRows(writer, missing, protoRows);
     if (count === 0) throw refused("Rows must be specified");
     const all = withScripted(problems, scripted, count);
-    if (all.length > 0) return all;
-    this.#catalog.append(table, {
-      writer,
-      missing,
-      context: this.#context(),
-      protoRows: Buffer.from(protoRows),
-      count,
-    });
-    return [];
+    const offset = stream?.rowCount;
+    if (all.length > 0) return { offset, problems: all };
+    const context = this.#context();
+    const batch = { writer, missing, context, protoRows: Buffer.from(protoRows), count, firstRow: 0 };
+    this.#catalog.append(table, batch, stream);
+    return { offset, problems: [] };
   }
 
   #context(): DefaultContext {
@@ -150,19 +124,17 @@ function asRefusal(error: unknown): AppendRefusal {
   throw error;
 }
 
-/** @throws AppendRefusal unless it names a default stream */
-function streamOf(text: string): StreamName {
-  const stream = parseStreamName(text);
-  if (!stream) throw refused("Invalid stream name. Expected projects/P/datasets/D/tables/T/streams/_default");
-  if (stream.stream === "_default") return stream;
-  throw new AppendRefusal("UNIMPLEMENTED", "The embedded BigQuery has default streams only");
+function refusalOf({ length }: readonly RowProblem[]): AppendRefusal | undefined {
+  if (length === 0) return undefined;
+  return refused(`Errors found while processing rows: ${length} of the request's rows are invalid`);
 }
 
-/** What the service answers about a stream whose table is not there. */
-export function tableNotFound(stream: StreamName): AppendRefusal {
-  const entity = textOfStream(stream);
-  const message = `Requested entity was not found. Entity: ${entity}`;
-  return new AppendRefusal("NOT_FOUND", message, { code: "TABLE_NOT_FOUND", entity });
+/** @throws AppendRefusal unless the rows belong at the end of the stream */
+function checkOffset({ offset }: AppendRequest, { stream, entity }: Destination): void {
+  if (offset === undefined) return;
+  if (!stream) throw refused(`An offset is not allowed on the default stream. Entity: ${entity}`);
+  if (offset < 0) throw refused(`Offset must not be negative. Entity: ${entity}`);
+  if (offset !== stream.rowCount) throw wrongOffset(entity, stream.rowCount, offset);
 }
 
 function checkNames({ byColumn }: MissingValues, table: StoredTable): void {

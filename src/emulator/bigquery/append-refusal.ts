@@ -20,6 +20,11 @@ export class AppendRefusal extends Error {
     this.storageFault = storageFault;
   }
 
+  /** A plain StorageError, as an answer holds it that is no status; undefined when the cause has no code. */
+  get storageError(): object | undefined {
+    return this.storageFault && plainStorageError(this.storageFault, this.message);
+  }
+
   /** Packed messages of `google.rpc.Status.details`. */
   get details(): readonly StatusDetail[] {
     return this.storageFault ? [storageErrorDetail(this.storageFault, this.message)] : [];
@@ -39,6 +44,10 @@ const storageErrorType = "google.cloud.bigquery.storage.v1.StorageError";
 /** `google.cloud.bigquery.storage.v1.StorageError`, packed. */
 function storageErrorDetail(fault: StorageFault, message: string): StatusDetail {
   const type = storageProtos().lookupType(storageErrorType);
-  const error = type.fromObject({ code: fault.code, entity: fault.entity, errorMessage: message });
+  const error = type.fromObject(plainStorageError(fault, message));
   return { type: storageErrorType, value: type.encode(error).finish() };
+}
+
+function plainStorageError({ code, entity }: StorageFault, message: string): object {
+  return { code, entity, errorMessage: message };
 }

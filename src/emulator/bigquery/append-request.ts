@@ -8,7 +8,7 @@ export interface AppendRequest {
   readonly byteLength: number;
   /** Empty when the request names none. */
   readonly writeStream: string;
-  readonly hasOffset: boolean;
+  readonly offset: number | undefined;
   /** A serialized DescriptorProto. */
   readonly descriptor: Buffer | undefined;
   /** A serialized ProtoRows; undefined when the request has no proto_rows.rows. */
@@ -38,7 +38,7 @@ export function parseAppendRequest(bytes: Buffer): AppendRequest {
   return {
     byteLength: bytes.length,
     writeStream: parts.bytes.get(field.writeStream)?.at(-1)?.toString() ?? "",
-    hasOffset: parts.bytes.has(field.offset),
+    offset: int64Value(parts.bytes.get(field.offset)?.at(-1)),
     descriptor: writerSchema.bytes.get(1)?.at(-1),
     protoRows: protoData.bytes.get(2)?.at(-1),
     hasArrowRows: parts.bytes.has(field.arrowRows),
@@ -72,6 +72,19 @@ function messageParts(message: Buffer = Buffer.alloc(0)): MessageParts {
     }
   }
   return { bytes, numbers };
+}
+
+/** A `google.protobuf.Int64Value`: value = 1, absent when it is 0. */
+function int64Value(message: Buffer | undefined): number | undefined {
+  if (message === undefined) return undefined;
+  const reader = new WireReader(message);
+  let value = 0;
+  while (!reader.done) {
+    const tag = reader.tag();
+    reader.skip(tag & 7);
+    if (tag >>> 3 === 1) value = (reader.high | 0) * 2 ** 32 + reader.low;
+  }
+  return value;
 }
 
 /** Entries of a map field: key = 1, value = 2. */

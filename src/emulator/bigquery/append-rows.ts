@@ -142,7 +142,7 @@ function scripted(request: AppendRequest, error: NonNullable<Fault["error"]>): A
   const stream = request.writeStream;
   const storageFault = error.storageError === undefined ? undefined : { code: error.storageError, entity: stream };
   const refusal = new AppendRefusal(error.status, error.message, storageFault);
-  return { stream, refusal, rowProblems: [], updatedColumns: undefined };
+  return { stream, refusal, offset: undefined, rowProblems: [], updatedColumns: undefined };
 }
 
 /** Calls once when nothing was heard for so long. One timer at a time, however many requests come. */

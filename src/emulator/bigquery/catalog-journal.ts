@@ -7,6 +7,7 @@ import { Journal, type JournalRecord } from "./journal.ts";
 import type { MissingValues } from "./missing-values.ts";
 import type { JsonObject, RowBatch, StoredTable, TableState } from "./stored-table.ts";
 import type { TableName } from "./table-name.ts";
+import { type StreamType, WriteStream } from "./write-stream.ts";
 
 type Head =
   | { readonly change: "dataset created"; readonly dataset: Dataset }
@@ -16,11 +17,21 @@ type Head =
   /** The bytes are a DescriptorProto; rows refer to it by its place among all descriptors of the file. */
   | { readonly change: "descriptor" }
   /** The bytes are ProtoRows. */
-  | RowsHead;
+  | RowsHead
+  | StreamHead;
+
+type StreamHead = { readonly name: TableName } & (
+  | { readonly change: "stream created"; readonly id: string; readonly type: StreamType; readonly createdMs: number }
+  | { readonly change: "stream finalized"; readonly id: string }
+  | { readonly change: "stream flushed"; readonly id: string; readonly count: number; readonly atMs: number }
+  | { readonly change: "streams committed"; readonly ids: readonly string[]; readonly atMs: number }
+);
 
 interface RowsHead {
   readonly change: "rows";
   readonly name: TableName;
+  /** Id of the write stream; absent: the default one. */
+  readonly stream?: string;
   readonly descriptor: number;
   readonly count: number;
   readonly missing: MissingValues;
@@ -94,10 +105,28 @@ class JournalWriter implements CatalogObserver {
     this.#write({ change: "table deleted", name });
   }
 
-  rowsAppended({ name }: StoredTable, { writer, missing, context, protoRows, count }: RowBatch): void {
+  rowsAppended({ name }: StoredTable, batch: RowBatch, stream: WriteStream | undefined): void {
+    const { writer, missing, context, protoRows, count } = batch;
     const descriptor = this.#descriptor(writer.binding.descriptor.bytes);
     const { atMicros, seed } = context;
-    this.#write({ change: "rows", name, descriptor, count, missing, atMicros: String(atMicros), seed }, protoRows);
+    const head = { change: "rows", name, descriptor, count, missing, atMicros: String(atMicros), seed } as const;
+    this.#write(stream ? { ...head, stream: stream.id } : head, protoRows);
+  }
+
+  streamCreated({ name }: StoredTable, { id, type, createdMs }: WriteStream): void {
+    this.#write({ change: "stream created", name, id, type, createdMs });
+  }
+
+  streamFinalized({ name }: StoredTable, { id }: WriteStream): void {
+    this.#write({ change: "stream finalized", name, id });
+  }
+
+  streamFlushed({ name }: StoredTable, { id }: WriteStream, count: number, atMs: number): void {
+    this.#write({ change: "stream flushed", name, id, count, atMs });
+  }
+
+  streamsCommitted({ name }: StoredTable, streams: readonly WriteStream[], atMs: number): void {
+    this.#write({ change: "streams committed", name, ids: streams.map(({ id }) => id), atMs });
   }
 
   #descriptor(bytes: Buffer): number {
@@ -133,6 +162,27 @@ function replay(catalog: Catalog, descriptors: Descriptors, { head: plain, bytes
     case "rows":
       restoreRows(catalog, head, descriptors.at(head.descriptor), bytes);
       break;
+    default:
+      restoreStream(catalog, head);
+  }
+}
+
+function restoreStream(catalog: Catalog, head: StreamHead): void {
+  const table = catalog.table(head.name);
+  const stream = (id: string): WriteStream => table.streams.get(id)!;
+  switch (head.change) {
+    case "stream created":
+      catalog.createStream(table, new WriteStream(head.id, head.type, head.createdMs));
+      break;
+    case "stream finalized":
+      catalog.finalizeStream(table, stream(head.id));
+      break;
+    case "stream flushed":
+      catalog.flushStream(table, stream(head.id), head.count, head.atMs);
+      break;
+    case "streams committed":
+      catalog.commitStreams(table, head.ids.map(stream), head.atMs);
+      break;
   }
 }
 
@@ -150,5 +200,7 @@ function restoreRows(catalog: Catalog, head: RowsHead, descriptor: Buffer, proto
   const table = catalog.table(head.name);
   const context: DefaultContext = { atMicros: BigInt(head.atMicros), seed: head.seed };
   const { count, missing } = head;
-  catalog.append(table, { writer: table.writers.of(descriptor), missing, context, protoRows, count });
+  const stream = head.stream === undefined ? undefined : table.streams.get(head.stream);
+  const writer = table.writers.of(descriptor);
+  catalog.append(table, { writer, missing, context, protoRows, count, firstRow: 0 }, stream);
 }

@@ -2,6 +2,7 @@
 import { duplicate, invalid, notFound } from "./api-error.ts";
 import { type JsonObject, type RowBatch, StoredTable, type TableState } from "./stored-table.ts";
 import { type TableName, textOfTable } from "./table-name.ts";
+import type { WriteStream } from "./write-stream.ts";
 
 export interface Dataset {
   readonly project: string;
@@ -17,7 +18,12 @@ export interface CatalogObserver {
   datasetDeleted(dataset: Dataset): void;
   tableChanged(table: StoredTable): void;
   tableDeleted(table: StoredTable): void;
-  rowsAppended(table: StoredTable, batch: RowBatch): void;
+  /** @param stream undefined: the default one */
+  rowsAppended(table: StoredTable, batch: RowBatch, stream: WriteStream | undefined): void;
+  streamCreated(table: StoredTable, stream: WriteStream): void;
+  streamFinalized(table: StoredTable, stream: WriteStream): void;
+  streamFlushed(table: StoredTable, stream: WriteStream, count: number, nowMs: number): void;
+  streamsCommitted(table: StoredTable, streams: readonly WriteStream[], nowMs: number): void;
 }
 
 interface Entry {
@@ -111,9 +117,34 @@ export class Catalog {
     this.#observer?.tableDeleted(table);
   }
 
-  append(table: StoredTable, batch: RowBatch): void {
-    table.append(batch);
-    this.#observer?.rowsAppended(table, batch);
+  /** @param stream undefined: the default one */
+  append(table: StoredTable, batch: RowBatch, stream?: WriteStream): void {
+    if (stream) addAll(table, stream.append(batch, Number(batch.context.atMicros / 1000n)));
+    else table.append(batch);
+    this.#observer?.rowsAppended(table, batch, stream);
+  }
+
+  createStream(table: StoredTable, stream: WriteStream): void {
+    for (const before of table.streams.values()) if (before.isExpired(stream.createdMs)) before.drop();
+    table.streams.set(stream.id, stream);
+    this.#observer?.streamCreated(table, stream);
+  }
+
+  finalizeStream(table: StoredTable, stream: WriteStream): void {
+    stream.finalize();
+    this.#observer?.streamFinalized(table, stream);
+  }
+
+  /** @param count of the stream's rows that are to be in the table */
+  flushStream(table: StoredTable, stream: WriteStream, count: number, nowMs: number): void {
+    addAll(table, stream.flush(count, nowMs));
+    this.#observer?.streamFlushed(table, stream, count, nowMs);
+  }
+
+  /** All at once. */
+  commitStreams(table: StoredTable, streams: readonly WriteStream[], nowMs: number): void {
+    for (const stream of streams) addAll(table, stream.commit(nowMs));
+    this.#observer?.streamsCommitted(table, streams, nowMs);
   }
 
   #entry(project: string, id: string): Entry {
@@ -121,6 +152,10 @@ export class Catalog {
     if (!entry) throw notFound(`Dataset ${project}:${id}`);
     return entry;
   }
+}
+
+function addAll(table: StoredTable, batches: readonly RowBatch[]): void {
+  for (const batch of batches) table.append(batch);
 }
 
 /** No name of a project or dataset has a slash. */

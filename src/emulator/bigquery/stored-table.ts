@@ -6,6 +6,7 @@ import { defaultTaker, type MissingValues } from "./missing-values.ts";
 import { visitRows } from "./proto-rows.ts";
 import { emptyCell, missingBy } from "./row-decoder.ts";
 import { type TableName, textOfStream } from "./table-name.ts";
+import type { WriteStream } from "./write-stream.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -26,10 +27,14 @@ export interface RowBatch {
   /** A serialized ProtoRows message that belongs to the table alone. */
   readonly protoRows: Buffer;
   readonly count: number;
+  /** Position of the first row in its request. */
+  readonly firstRow: number;
 }
 
 export class StoredTable {
   readonly name: TableName;
+  /** Write streams that applications created, by id. */
+  readonly streams = new Map<string, WriteStream>();
   #state: TableState;
   #writers: BoundWriters;
   #version = 1;
@@ -93,14 +98,14 @@ export class StoredTable {
   }
 
   *#decode(batch: RowBatch, from: number, to: number): Generator<readonly Cell[]> {
-    const { writer, context, protoRows } = batch;
+    const { writer, context, protoRows, firstRow } = batch;
     const missing = missingBy(defaultTaker(writer.binding, batch.missing), context);
     const added = this.#state.columns.slice(writer.binding.columns.length).map(emptyCell);
     const places: [start: number, end: number][] = [];
     visitRows(protoRows, (start, end) => places.push([start, end]));
     for (let row = from; row < to; row++) {
       const [start, end] = places[row]!;
-      yield [...writer.decoder.decode(protoRows.subarray(start, end), row, missing), ...added];
+      yield [...writer.decoder.decode(protoRows.subarray(start, end), firstRow + row, missing), ...added];
     }
   }
 

@@ -20,6 +20,21 @@ export function parseTableName(text: string): TableName {
   return { project, dataset, table };
 }
 
+const pathForm = /^projects\/([^/]+)\/datasets\/([^/]+)\/tables\/([^/]+)$/;
+
+/** Undefined when the text is no resource name of a table. */
+export function parseTablePath(text: string): TableName | undefined {
+  const [, project, dataset, table] = pathForm.exec(text) ?? [];
+  return project && dataset && table ? { project, dataset, table } : undefined;
+}
+
+/** The resource name of a table, as the Storage Write API has it. */
+export function tablePath({ project, dataset, table }: TableName): string {
+  return `projects/${project}/datasets/${dataset}/tables/${table}`;
+}
+
+export const defaultStreamId = "_default";
+
 export interface StreamName extends TableName {
   /** `_default`, or the id of a stream that an application created. */
   readonly stream: string;
@@ -35,6 +50,6 @@ export function parseStreamName(text: string): StreamName | undefined {
 }
 
 /** The full name of a stream, as the service's answers have it. */
-export function textOfStream({ project, dataset, table, stream }: StreamName): string {
-  return `projects/${project}/datasets/${dataset}/tables/${table}/streams/${stream}`;
+export function textOfStream(name: StreamName): string {
+  return `${tablePath(name)}/streams/${name.stream}`;
 }

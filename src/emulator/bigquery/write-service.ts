@@ -1,20 +1,14 @@
-/** google.cloud.bigquery.storage.v1.BigQueryWrite, as far as the default streams of tables need it. */
-import * as grpc from "@grpc/grpc-js";
+/** google.cloud.bigquery.storage.v1.BigQueryWrite. */
+import type * as grpc from "@grpc/grpc-js";
 import { serviceDefinition, storageProtos } from "../../lib/protos.ts";
 import { withBytes } from "../grpc-server.ts";
-import { RpcError } from "../rpc-error.ts";
 import { type MethodHost, unaryMethod } from "../unary-method.ts";
-import { tableNotFound, type AppendLimits } from "./append-connection.ts";
+import type { AppendLimits } from "./append-connection.ts";
+import { AppendRefusal } from "./append-refusal.ts";
 import { appendRows } from "./append-rows.ts";
 import type { Catalog } from "./catalog.ts";
-import { storageSchema } from "./column-json.ts";
 import { requireRouting } from "./routing-header.ts";
-import { parseStreamName, textOfStream } from "./table-name.ts";
-
-interface GetWriteStreamRequest {
-  readonly name: string;
-  readonly view: string;
-}
+import { WriteStreams } from "./write-streams.ts";
 
 const definition = serviceDefinition(storageProtos(), "google.cloud.bigquery.storage.v1.BigQueryWrite");
 
@@ -23,38 +17,28 @@ export const writeMethods: readonly string[] = Object.keys(definition);
 
 /** Adds the service to the server of `host`. */
 export function addWriteService(host: MethodHost, catalog: Catalog, limits: AppendLimits): void {
-  const later = (method: string): grpc.UntypedHandleCall =>
-    unaryMethod(host, method, () => {
-      throw new RpcError("UNIMPLEMENTED", `The embedded BigQuery has default streams only, and no ${method}`);
+  const streams = new WriteStreams(catalog, () => host.clock.now());
+  /** @param routing parameter of the routing header that the method needs */
+  const method = (name: string, routing: string, handle: (request: never) => object): grpc.UntypedHandleCall =>
+    unaryMethod(host, name, (request: object, call) => {
+      requireRouting(call.metadata, [routing]);
+      return answered(() => handle(request as never));
     });
   host.server.addService(withBytes(definition, "AppendRows", "request"), {
     AppendRows: appendRows(host, catalog, limits),
-    GetWriteStream: unaryMethod(host, "GetWriteStream", (request: GetWriteStreamRequest, call) => {
-      requireRouting(call.metadata, ["name"]);
-      return getWriteStream(catalog, request);
-    }),
-    CreateWriteStream: later("CreateWriteStream"),
-    FinalizeWriteStream: later("FinalizeWriteStream"),
-    BatchCommitWriteStreams: later("BatchCommitWriteStreams"),
-    FlushRows: later("FlushRows"),
+    CreateWriteStream: method("CreateWriteStream", "parent", streams.create.bind(streams)),
+    GetWriteStream: method("GetWriteStream", "name", streams.get.bind(streams)),
+    FinalizeWriteStream: method("FinalizeWriteStream", "name", streams.finalize.bind(streams)),
+    FlushRows: method("FlushRows", "write_stream", streams.flush.bind(streams)),
+    BatchCommitWriteStreams: method("BatchCommitWriteStreams", "parent", streams.batchCommit.bind(streams)),
   });
 }
 
-/** A default stream is there as soon as its table is. @throws RpcError */
-function getWriteStream(catalog: Catalog, { name, view }: GetWriteStreamRequest): object {
-  const stream = parseStreamName(name);
-  if (!stream) throw new RpcError("INVALID_ARGUMENT", "Invalid stream name");
-  if (stream.stream !== "_default") {
-    throw new RpcError("UNIMPLEMENTED", "The embedded BigQuery has default streams only");
+/** A refusal is the end of a unary call. @throws RpcError */
+function answered(handle: () => object): object {
+  try {
+    return handle();
+  } catch (error) {
+    throw error instanceof AppendRefusal ? error.asRpcError() : error;
   }
-  const table = catalog.findTable(stream);
-  if (!table) throw tableNotFound(stream).asRpcError();
-  return {
-    name: textOfStream(stream),
-    type: "COMMITTED",
-    writeMode: "INSERT",
-    location: "us",
-    createTime: { seconds: Math.floor(table.state.createdMs / 1000) },
-    ...(view === "FULL" ? { tableSchema: storageSchema(table.state.columns) } : {}),
-  };
 }

@@ -10,6 +10,7 @@ import { appendRequest, bytes, descriptor, field, protoData } from "./writer.ts"
 
 const stream = "projects/p/datasets/d/tables/t/streams/_default";
 const other = "projects/p/datasets/d/tables/other/streams/_default";
+const created = "projects/p/datasets/d/tables/t/streams/s1";
 
 const fields = [
   { name: "id", type: "INT64", mode: "REQUIRED" },
@@ -144,9 +145,10 @@ describe("refusals of whole requests", () => {
     expect(table.rowCount).toBe(0);
   });
 
-  test("a stream that an application created", () => {
-    const created = "projects/p/datasets/d/tables/t/streams/s1";
-    expect(refusal(append({ writeStream: created, protoRows: protoData([one], idAlone) }))).toContain("UNIMPLEMENTED");
+  test("a stream that nobody created, or that is none", () => {
+    const unknown = append({ writeStream: created, protoRows: protoData([one], idAlone) });
+    expect(unknown.refusal?.status).toBe("NOT_FOUND");
+    expect(unknown.refusal?.storageFault).toEqual({ code: "STREAM_NOT_FOUND", entity: created });
     expect(refusal(append({ writeStream: "nonsense", protoRows: protoData([one], idAlone) }))).toContain("stream name");
   });
 

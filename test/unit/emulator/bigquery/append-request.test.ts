@@ -18,7 +18,7 @@ test("a request of Google's definition is read part by part", () => {
   expect(parseAppendRequest(request)).toEqual({
     byteLength: request.length,
     writeStream: "projects/p/datasets/d/tables/t/streams/_default",
-    hasOffset: true,
+    offset: 5,
     descriptor: writerSchema,
     protoRows: bytes("0a 02 0801 0a 02 0802"),
     hasArrowRows: false,
@@ -31,7 +31,7 @@ test("an empty request has nothing", () => {
   expect(parseAppendRequest(Buffer.alloc(0))).toEqual({
     byteLength: 0,
     writeStream: "",
-    hasOffset: false,
+    offset: undefined,
     descriptor: undefined,
     protoRows: undefined,
     hasArrowRows: false,

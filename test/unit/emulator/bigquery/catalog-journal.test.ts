@@ -8,6 +8,7 @@ import { keepCatalog } from "../../../../src/emulator/bigquery/catalog-journal.t
 import { Catalog } from "../../../../src/emulator/bigquery/catalog.ts";
 import { plainRow, type PlainRow } from "../../../../src/emulator/bigquery/plain-rows.ts";
 import { newTable, patchedTable, tableResource } from "../../../../src/emulator/bigquery/table-resource.ts";
+import { WriteStreams } from "../../../../src/emulator/bigquery/write-streams.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 import { appendRequest, bytes, descriptor, field, protoData } from "./writer.ts";
 
@@ -40,10 +41,11 @@ function session<T>(work: (catalog: Catalog) => T): T {
   }
 }
 
-function append(catalog: Catalog, ids: readonly number[]): void {
+const defaultStream = "projects/p/datasets/d/tables/t/streams/_default";
+
+function append(catalog: Catalog, ids: readonly number[], stream = defaultStream): void {
   const connection = new AppendConnection(catalog, new VirtualClock(), { maxRequestBytes: 10_000 });
   const rows = ids.map((id) => bytes(`08 ${id.toString(16).padStart(2, "0")}`));
-  const stream = "projects/p/datasets/d/tables/t/streams/_default";
   const protoRows = protoData(rows, descriptor([field("id", 1, "int64")]));
   const { refusal } = connection.append(parseAppendRequest(appendRequest({ writeStream: stream, protoRows })));
   expect(refusal).toBeUndefined();
@@ -113,4 +115,40 @@ test("a file of another kind is refused and not touched", () => {
   writeFileSync(path, "something else");
   expect(() => session(() => undefined)).toThrow("no data file of the embedded BigQuery");
   expect(readFileSync(path, "utf8")).toBe("something else");
+});
+
+test("write streams are there at the next start: offsets, rows that wait, what was finalized, flushed and committed", () => {
+  const parent = "projects/p/datasets/d/tables/t";
+  const nowMs = new VirtualClock().now();
+  const streamsOf = (catalog: Catalog): WriteStreams => new WriteStreams(catalog, () => nowMs);
+  const create = (catalog: Catalog, type: string): string =>
+    (streamsOf(catalog).create({ parent, writeStream: { type } }) as { name: string }).name;
+  const names = session((catalog) => {
+    createTable(catalog);
+    const names = { committed: create(catalog, "COMMITTED"), buffered: create(catalog, "BUFFERED") };
+    const [first, second] = [create(catalog, "PENDING"), create(catalog, "PENDING")];
+    append(catalog, [1], names.committed);
+    append(catalog, [2, 3, 4], names.buffered);
+    streamsOf(catalog).flush({ writeStream: names.buffered, offset: { value: "1" } });
+    append(catalog, [5], first);
+    append(catalog, [6], second);
+    streamsOf(catalog).finalize({ name: first });
+    streamsOf(catalog).finalize({ name: second });
+    streamsOf(catalog).batchCommit({ parent, writeStreams: [first] });
+    return { ...names, first, second };
+  });
+  const found = session((catalog) => {
+    const before = rows(catalog).map(({ id }) => id);
+    const table = catalog.table(name);
+    const counts = Object.values(names).map((stream) => table.streams.get(stream.split("/").at(-1)!)?.rowCount);
+    append(catalog, [7], names.committed);
+    streamsOf(catalog).flush({ writeStream: names.buffered, offset: { value: "2" } });
+    const commit = streamsOf(catalog).batchCommit({ parent, writeStreams: [names.first] });
+    streamsOf(catalog).batchCommit({ parent, writeStreams: [names.second] });
+    return { before, counts, commit };
+  });
+  expect(found.before).toEqual(["1", "2", "3", "5"]);
+  expect(found.counts).toEqual([1, 3, 1, 1]);
+  expect(found.commit).toMatchObject({ streamErrors: [{ code: "STREAM_ALREADY_COMMITTED" }] });
+  expect(session(rows).map(({ id }) => id)).toEqual(["1", "2", "3", "5", "7", "4", "6"]);
 });
