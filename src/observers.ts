@@ -51,10 +51,8 @@ export function observeAppends(metrics: PipelineMetrics): AppendObserver {
 /** Counts letters, and messages that are given back. */
 export function observePipeline(metrics: PipelineMetrics): PipelineObserver {
   return {
-    deadLettered(published, failed) {
-      metrics.count("deadLetters", published);
-      metrics.count("failedDeadLetters", failed);
-    },
+    deadLettered: (letters) => metrics.count("deadLetters", letters),
+    letterFailed: (why) => metrics.count("failedDeadLetters", 1, why),
     givenBack: (messages) => metrics.count("givenBackMessages", messages),
   };
 }

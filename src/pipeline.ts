@@ -4,7 +4,7 @@
  * The only settle of the program stands at the end of the way, after both writes: a message is acked when its row is
  * durable, its letter is published or it was skipped; else it is given back.
  */
-import type { DeadLetter, DeadLetterQueue, PublishResult } from "./dead-letter/dead-letter.ts";
+import type { DeadLetter, DeadLetterQueue, LetterFailure, PublishResult } from "./dead-letter/dead-letter.ts";
 import type { Destination } from "./destination.ts";
 import { type Clock, pause } from "./lib/clock.ts";
 import { RedeliveryPause } from "./lib/redelivery-pause.ts";
@@ -22,8 +22,10 @@ export interface PipelineParts {
 
 /** What a pipeline tells those who count. Called per batch, never per message. */
 export interface PipelineObserver {
-  /** Letters that were published, and letters that were not, whose messages are given back. */
-  deadLettered(published: number, failed: number): void;
+  /** Letters that were published. */
+  deadLettered(letters: number): void;
+  /** A letter was not published; its message is given back. */
+  letterFailed(why: LetterFailure): void;
   /** Messages that are given back without having become a row or a letter. */
   givenBack(messages: number): void;
 }
@@ -98,16 +100,17 @@ export class Pipeline {
   async #publish(letters: readonly DeadLetter[]): Promise<ReadonlyMap<number, PublishResult>> {
     if (!this.#deadLetters || letters.length === 0) return new Map();
     const results = await this.#deadLetters.publish(letters);
-    const published = results.filter(({ ok }) => ok).length;
-    this.#observer.deadLettered(published, letters.length - published);
+    this.#observer.deadLettered(results.filter(({ ok }) => ok).length);
+    for (const result of results) if (!result.ok) this.#observer.letterFailed(result.why);
     return new Map(letters.map(({ message }, i) => [message, results[i]!]));
   }
 
   #fatesOf(batch: MessageBatch, outcomes: Outcomes, published: ReadonlyMap<number, PublishResult>): Fates {
     const fates = new Fates(batch.length);
     for (const [message, { kind }] of outcomes.exceptions) {
-      if (kind === "abandoned") fates.nack(message);
-      if (kind === "refused" && !published.get(message)?.ok) {
+      const letter = published.get(message);
+      if (kind === "abandoned" || (letter?.ok === false && letter.why === "stopping")) fates.nack(message);
+      else if (kind === "refused" && !letter?.ok) {
         fates.nack(message, this.#redelivery.next(batch.messageId(message)));
       }
     }
@@ -129,6 +132,7 @@ export class Pipeline {
     const start = this.#clock.monotonic();
     this.#phase = "DRAINING";
     this.#pulling.abort();
+    this.#deadLetters?.drain();
     await this.#by(start + timeoutMs * appendShare, this.#flush(start + timeoutMs * appendShare));
     this.#delivering.abort();
     await this.#by(start + timeoutMs * letterShare, Promise.all(this.#underWay));

@@ -173,6 +173,7 @@ function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: S
       : new DeadLetterTopic({
           ...common,
           topic: deadLetter.topic,
+          maxDeliveryAttempts: deadLetter.maxDeliveryAttempts,
           subscription,
           pipeline: name,
           endpoint: endpoints.pubsub,

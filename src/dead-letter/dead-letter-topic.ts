@@ -9,12 +9,18 @@ import { callUnary, detailsOf, routingHeader, statusOf } from "../lib/raw-call.t
 import { backoffMs } from "../lib/retry.ts";
 import { Turns } from "../lib/turns.ts";
 import type { PipelineState } from "../message.ts";
-import type { DeadLetter, DeadLetterQueue, PublishResult } from "./dead-letter.ts";
+import type { DeadLetter, DeadLetterQueue, LetterFailure, PublishResult } from "./dead-letter.ts";
 import type { LetterOrigin } from "./letter-attributes.ts";
 import { type PublishFailure, publishFailure } from "./publish-failure.ts";
-import { encodeLetter, publishPath, PublishRequest } from "./publish-request.ts";
+import {
+  encodeLetter,
+  type EncodedMessage,
+  type LetterLimits,
+  publishPath,
+  PublishRequest,
+} from "./publish-request.ts";
 
-export interface DeadLetterTopicOptions extends LetterOrigin {
+export interface DeadLetterTopicOptions extends LetterOrigin, LetterLimits {
   /** `projects/P/topics/T` */
   readonly topic: string;
   readonly endpoint: Endpoint;
@@ -28,10 +34,26 @@ export interface DeadLetterTopicOptions extends LetterOrigin {
 interface Posting {
   readonly letter: DeadLetter;
   readonly index: number;
+  /** How many of its forms the topic has refused. */
+  readonly form: number;
+}
+
+/** Letters that are published one request after the other: those of one ordering key, or those without. */
+interface Round {
+  readonly keyed: boolean;
+  /** Of all letters of the call, in the order in which they were given. */
+  readonly results: PublishResult[];
+  /** A letter of the round is not published. */
+  broken: boolean;
 }
 
 const published: PublishResult = { ok: true };
-const closedBefore: PublishResult = { ok: false, reason: "Millrace is stopping; the letter was not published." };
+const stopping = notPublished("stopping", "Millrace is stopping; the letter was not published.");
+const behind = notPublished("behind", "A letter before it of the same ordering key is not published.");
+
+function notPublished(why: LetterFailure, reason: string): PublishResult {
+  return { ok: false, why, reason };
+}
 
 const maxRequestsInFlight = 16;
 const callTimeoutMs = 60_000;
@@ -45,6 +67,8 @@ export class DeadLetterTopic implements DeadLetterQueue {
   readonly #turns = new Turns(maxRequestsInFlight);
   /** The last work of each ordering key under way: letters of a key are published one request after the other. */
   readonly #keys = new Map<string, Promise<void>>();
+  /** Aborted when the end is near, and at the end. */
+  readonly #drain = new AbortController();
   readonly #stop = new AbortController();
   readonly #refusalLog: LimitedLog;
   readonly #told: LoggedState;
@@ -67,22 +91,29 @@ export class DeadLetterTopic implements DeadLetterQueue {
   }
 
   /**
-   * A missing topic or permission and whatever passes by itself is waited for; only a letter that the topic refuses as such,
-   * or that is still waiting when the topic is closed, is not published.
+   * A missing topic or permission and whatever passes by itself is waited for. Not published is only a letter that the topic
+   * takes in no form, one that runs in circles, and one that still waits at the end.
    */
   async publish(letters: readonly DeadLetter[]): Promise<readonly PublishResult[]> {
-    const results: PublishResult[] = Array.from(letters, () => closedBefore);
+    const results: PublishResult[] = Array.from(letters, () => stopping);
     const byKey = Map.groupBy(
-      letters.map((letter, index) => ({ letter, index })),
+      letters.map((letter, index): Posting => ({ letter, index, form: 0 })),
       ({ letter }) => letter.batch.orderingKey(letter.message),
     );
-    await Promise.all(
-      [...byKey].map(([key, postings]) => this.#inTurn(key, () => this.#publishAll(postings, results))),
-    );
+    const rounds = [...byKey].map(([key, postings]) => {
+      const round: Round = { keyed: key !== "", results, broken: false };
+      return this.#inTurn(key, () => this.#publishAll(round, postings));
+    });
+    await Promise.all(rounds);
     return results;
   }
 
+  drain(): void {
+    this.#drain.abort();
+  }
+
   async close(): Promise<void> {
+    this.#drain.abort();
     this.#stop.abort();
     await Promise.all(this.#keys.values());
     this.#client.close();
@@ -98,49 +129,79 @@ export class DeadLetterTopic implements DeadLetterQueue {
     if (this.#keys.get(key) === mine) this.#keys.delete(key);
   }
 
-  async #publishAll(postings: readonly Posting[], results: PublishResult[]): Promise<void> {
+  async #publishAll(round: Round, postings: readonly Posting[]): Promise<void> {
     for (let from = 0; from < postings.length && !this.#stop.signal.aborted;) {
-      const { result, reached } = await this.#turns.take(() => this.#publishFrom(postings, from));
-      await this.#note(result, postings.slice(from, reached), results);
+      const { result, sent, reached } = await this.#turns.take(() => this.#publishFrom(round, postings, from));
+      await this.#note(round, result, sent);
       from = reached;
     }
   }
 
   /** Publishes as many letters as a request takes, from `from` on. */
   async #publishFrom(
+    round: Round,
     postings: readonly Posting[],
     from: number,
-  ): Promise<{ readonly result: PublishResult; readonly reached: number }> {
+  ): Promise<{ readonly result: PublishResult; readonly sent: readonly Posting[]; readonly reached: number }> {
     const request = new PublishRequest(this.#options.topic);
+    const sent: Posting[] = [];
     let reached = from;
-    while (reached < postings.length && request.add(encodeLetter(postings[reached]!.letter, this.#options))) reached++;
-    return { result: await this.#sendUntilAnswered(request.bytes), reached };
+    for (; reached < postings.length; reached++) {
+      const message = this.#encode(round, postings[reached]!);
+      if (!message) continue;
+      if (!request.add(message)) break;
+      sent.push(postings[reached]!);
+    }
+    const result = sent.length === 0 ? published : await this.#sendUntilAnswered(request.bytes);
+    return { result, sent, reached };
   }
 
-  /** One bad letter does not keep the others of its request: they are then published one by one. */
-  async #note(result: PublishResult, postings: readonly Posting[], results: PublishResult[]): Promise<void> {
-    if (result.ok || result === closedBefore || postings.length === 1) {
-      for (const { index } of postings) results[index] = result;
-      if (!result.ok && !this.#stop.signal.aborted) {
-        this.#refusalLog.warn({ reason: result.reason }, "a dead letter is not published");
-      }
-      return;
+  /** Undefined for a letter that is not to be published (any more); its result is noted. */
+  #encode(round: Round, { letter, index, form }: Posting): EncodedMessage | undefined {
+    const message = round.keyed && round.broken ? "behind" : encodeLetter(letter, this.#options, form);
+    if (typeof message !== "string") return message;
+    // A letter whose forms are spent has the topic's last answer as its result.
+    if (message === "behind") round.results[index] = behind;
+    if (message === "circling") round.results[index] = this.#circling();
+    round.broken = true;
+    const result = round.results[index]!;
+    if (!result.ok) this.#refusalLog.warn({ why: result.why, reason: result.reason }, "a dead letter is not published");
+    return undefined;
+  }
+
+  #circling(): PublishResult {
+    const { topic, subscription, maxDeliveryAttempts } = this.#options;
+    return notPublished(
+      "circling",
+      `The message came back as a dead letter ${maxDeliveryAttempts} times ("deadLetter.maxDeliveryAttempts") and is given back from now on. Does ${topic} feed ${subscription}?`,
+    );
+  }
+
+  /** One letter that the topic refuses does not keep the others of its request: it is searched for, and tried in another form. */
+  async #note(round: Round, result: PublishResult, sent: readonly Posting[]): Promise<void> {
+    for (const { index } of sent) round.results[index] = result;
+    if (result.ok || result.why === "stopping") return;
+    if (sent.length === 1) await this.#publishAll(round, [{ ...sent[0]!, form: sent[0]!.form + 1 }]);
+    else {
+      const half = sent.length >> 1;
+      await this.#publishAll(round, sent.slice(0, half));
+      await this.#publishAll(round, sent.slice(half));
     }
-    for (const posting of postings) await this.#publishAll([posting], results);
   }
 
   async #sendUntilAnswered(request: Buffer): Promise<PublishResult> {
     for (let failures = 0; !this.#stop.signal.aborted;) {
       const failure = await this.#send(request);
       if (!failure) this.#told.become("ACTIVE");
-      if (failure?.kind !== "again") return failure ? { ok: false, reason: failure.reason } : published;
+      if (failure?.kind !== "again") return failure ? notPublished("refused", failure.reason) : published;
       if (this.#stop.signal.aborted) break;
       failures++;
       if (failure.setup || failures >= toldFailures) this.#told.become(failure.state, failure.reason);
+      if (failure.setup && this.#drain.signal.aborted) break;
       const waitMs = backoffMs(failures - 1, failure.backoff, this.#options.random);
-      await pause(this.#options.clock, waitMs, this.#stop.signal);
+      await pause(this.#options.clock, waitMs, (failure.setup ? this.#drain : this.#stop).signal);
     }
-    return closedBefore;
+    return stopping;
   }
 
   /** Undefined when the service has the letters. */

@@ -46,7 +46,7 @@ const setupReasons: Partial<Record<status, { state: PipelineState; remedy: strin
  * @param topic   `projects/P/topics/T`
  */
 export function publishFailure(code: status, details: string, topic: string): PublishFailure {
-  if (code === status.INVALID_ARGUMENT || code === status.OUT_OF_RANGE) {
+  if (code === status.INVALID_ARGUMENT || code === status.OUT_OF_RANGE || isTooLarge(code, details)) {
     return {
       kind: "refused",
       reason: `Dead-letter topic ${topic} refuses the letter (${statusName(code)}): it is too large, or the topic has a schema that it does not fit.`,
@@ -64,4 +64,9 @@ export function publishFailure(code: status, details: string, topic: string): Pu
     backoff: transientBackoff,
     setup: false,
   };
+}
+
+/** gRPC's own limit on a message has the status of a quota, but waiting is of no use. */
+function isTooLarge(code: status, details: string): boolean {
+  return code === status.RESOURCE_EXHAUSTED && /message larger than max/i.test(details);
 }

@@ -1,8 +1,11 @@
 /** Dead letters as PubsubMessages, and as many of them as one Publish request takes. */
 import protobuf from "protobufjs";
 import { bytesTag, fieldBytes } from "../lib/wire-format.ts";
+import type { Attributes } from "../message.ts";
 import type { DeadLetter } from "./dead-letter.ts";
-import { addedAttributes, type LetterOrigin, withAdded } from "./letter-attributes.ts";
+import { earlierLetter } from "./earlier-letter.ts";
+import { addedAttributes, type LetterOrigin } from "./letter-attributes.ts";
+import { letterForms } from "./letter-forms.ts";
 
 export const publishPath = "/google.pubsub.v1.Publisher/Publish";
 
@@ -25,27 +28,55 @@ const entryValue = bytesTag(2);
 /** A message in pieces that follow each other, so that large data is copied once only: into the request. */
 export type EncodedMessage = readonly Buffer[];
 
+/** How often a message may come to a dead-letter topic. */
+export interface LetterLimits {
+  /** A letter of ours that comes back after so many deliveries is not published again. */
+  readonly maxDeliveryAttempts: number;
+}
+
 /**
- * The letter as a PubsubMessage: data, attributes and ordering key as they came, and what is to be told beside them. What
- * is added is left out where it would make the letter too large.
+ * The letter as a PubsubMessage: data and ordering key as they came, the attributes in one of the forms of letter-forms.ts.
+ *
+ * @param form    0, or one more than the form that the topic refused
+ * @returns "spent" when there is no such form, "circling" when the message came back as a letter too often
  */
-export function encodeLetter({ batch, message: i, refusal }: DeadLetter, origin: LetterOrigin): EncodedMessage {
+export function encodeLetter(
+  { batch, message: i, refusal }: DeadLetter,
+  { maxDeliveryAttempts, ...origin }: LetterOrigin & LetterLimits,
+  form: number,
+): EncodedMessage | "spent" | "circling" {
+  const message = batch.attributes(i);
+  const earlier = earlierLetter(message);
+  if (earlier && earlier.deliveryCount >= maxDeliveryAttempts) return "circling";
   const payload = batch.bytes.subarray(batch.dataStart(i), batch.dataEnd(i));
   const key = batch.orderingKey(i);
   const subject = {
     messageId: batch.messageId(i),
     publishTimeMicros: batch.publishTimeMicros(i),
     deliveryAttempt: batch.deliveryAttempt(i),
+    earlier,
   };
   const rest = presentBytes(payload.length) + presentBytes(Buffer.byteLength(key));
-  const added = addedAttributes(subject, refusal, origin);
+  const forms = letterForms(message, addedAttributes(subject, refusal, origin), maxMessageBytes - rest);
+  const chosen = nth(forms, form);
+  if (!chosen) return "spent";
+  const letter = encodeEnvelope(chosen, key);
+  return payload.length === 0 ? [letter] : [fieldHead(data, payload.length), payload, letter];
+}
+
+function nth<T>(items: Iterable<T>, n: number): T | undefined {
+  for (const item of items) if (n-- === 0) return item;
+  return undefined;
+}
+
+/** All of a PubsubMessage but its data. */
+function encodeEnvelope(all: Attributes, key: string): Buffer {
   const writer = protobuf.Writer.create();
-  for (const [name, value] of withAdded(batch.attributes(i), added, maxMessageBytes - rest)) {
+  for (const [name, value] of all) {
     writer.uint32(attributes).fork().uint32(entryKey).string(name).uint32(entryValue).string(value).ldelim();
   }
   if (key !== "") writer.uint32(orderingKey).string(key);
-  const letter = finish(writer);
-  return payload.length === 0 ? [letter] : [fieldHead(data, payload.length), payload, letter];
+  return finish(writer);
 }
 
 /** What comes in front of the content of a length-delimited field. */

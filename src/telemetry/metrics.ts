@@ -27,7 +27,8 @@ export const counters = {
   deadLetters: { name: "millrace_dead_letters_total", help: "Dead letters that were published." },
   failedDeadLetters: {
     name: "millrace_dead_letter_failures_total",
-    help: "Dead letters that could not be published; their messages are given back.",
+    help: "Dead letters that were not published, whose messages are given back: refused, circling, behind one of their key, stopping.",
+    label: "why",
   },
   ackedMessages: {
     name: "millrace_acked_messages_total",

@@ -170,6 +170,7 @@ describePubSubServers("pulling", (server) => {
     const { source, abort } = open(name);
     const letters = new DeadLetterTopic({
       topic: dead.topic,
+      maxDeliveryAttempts: 5,
       subscription: name,
       pipeline: "orders",
       endpoint: endpointOf(server),

@@ -18,7 +18,8 @@ class Story {
   readonly destination: FakeDestination;
   readonly deadLetters: FakeDeadLetters;
   readonly observer: PipelineObserver = {
-    deadLettered: (published, failed) => this.actions.push(`count ${published} letters, ${failed} failed`),
+    deadLettered: (letters) => this.actions.push(`count ${letters} letters`),
+    letterFailed: (why) => this.actions.push(`count a letter ${why}`),
     givenBack: (messages) => this.actions.push(`count ${messages} given back`),
   };
 
@@ -131,6 +132,10 @@ class FakeDeadLetters implements DeadLetterQueue {
     return letters.map((letter) => this.result(letter));
   }
 
+  drain(): void {
+    this.#actions.push("drain dead letters");
+  }
+
   async close(): Promise<void> {
     this.#actions.push("close dead letters");
   }
@@ -189,11 +194,7 @@ describe("the way of a batch", () => {
 
     confirmation.resolve();
     await story.clock.advance(0);
-    expect(story.actions.slice(2 + before.length)).toEqual([
-      "published",
-      "count 1 letters, 0 failed",
-      "settle a: ack 3",
-    ]);
+    expect(story.actions.slice(2 + before.length)).toEqual(["published", "count 1 letters", "settle a: ack 3"]);
   });
 
   test("letters count one by one: only the message whose letter failed is given back", async () => {
@@ -203,11 +204,13 @@ describe("the way of a batch", () => {
         [3, refused("UNKNOWN_FIELD")],
         [0, refused("OUT_OF_RANGE")],
       ]);
-    story.deadLetters.result = ({ message }) => (message === 3 ? { ok: false, reason: "too large" } : { ok: true });
+    story.deadLetters.result = ({ message }) =>
+      message === 3 ? { ok: false, why: "refused", reason: "too large" } : { ok: true };
     expect((await actionsOf(story, story.pipeline())).slice(3)).toEqual([
       "publish a-3 UNKNOWN_FIELD, a-0 OUT_OF_RANGE",
       "published",
-      "count 1 letters, 1 failed",
+      "count 1 letters",
+      "count a letter refused",
       "count 1 given back",
       "settle a: ack 3, nack 3 for 10000 ms",
     ]);
@@ -289,6 +292,7 @@ describe("start", () => {
     await story.clock.advance(5);
     await pipeline.drain(1000);
     expect(story.actions).toEqual([
+      "drain dead letters",
       "open destination",
       "drain destination by 805",
       "close dead letters",
@@ -316,12 +320,13 @@ describe("drain", () => {
     flushed.resolve();
     await drained;
     expect(story.actions.slice(4)).toEqual([
+      "drain dead letters",
       "stop pulling",
       "drain destination by 24000",
       "delivered a",
       "publish a-1 OUT_OF_RANGE",
       "published",
-      "count 1 letters, 0 failed",
+      "count 1 letters",
       "settle a: ack 2",
       "close dead letters",
       "close source",
@@ -347,7 +352,7 @@ describe("drain", () => {
     expect(story.actions.at(-1)).toBe("drain destination by 8000");
     await story.clock.advance(1);
     await drained;
-    expect(story.actions.slice(6)).toEqual([
+    expect(story.actions.slice(7)).toEqual([
       "delivered a",
       "count 2 given back",
       "settle a: ack 0, nack 0 for 0 ms, nack 1 for 0 ms",
@@ -361,7 +366,7 @@ describe("drain", () => {
     const story = new Story([batchOf("a", 3)]);
     const confirmation = Promise.withResolvers<void>();
     story.deadLetters.confirmed = confirmation.promise;
-    story.deadLetters.result = () => ({ ok: false, reason: "Millrace is stopping" });
+    story.deadLetters.result = () => ({ ok: false, why: "stopping", reason: "Millrace is stopping" });
     story.deadLetters.close = async () => confirmation.resolve();
     story.destination.outcomes = async () => new Map([[1, refused("OUT_OF_RANGE")]]);
     const pipeline = story.pipeline();
@@ -371,11 +376,12 @@ describe("drain", () => {
     expect(story.actions.at(-1)).toBe("drain destination by 8000");
     await story.clock.advance(1001);
     await drained;
-    expect(story.actions.slice(-6)).toEqual([
+    expect(story.actions.slice(-7)).toEqual([
       "published",
-      "count 0 letters, 1 failed",
+      "count 0 letters",
+      "count a letter stopping",
       "count 1 given back",
-      "settle a: ack 2, nack 1 for 10000 ms",
+      "settle a: ack 2, nack 1 for 0 ms",
       "close source",
       "close destination",
     ]);

@@ -5,8 +5,9 @@ import type { DeadLetter } from "../../../src/dead-letter/dead-letter.ts";
 import { DeadLetterTopic, type DeadLetterTopicOptions } from "../../../src/dead-letter/dead-letter-topic.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { PulledBatch } from "../../../src/source/pulled-batch.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 import { FakePublisher } from "../../support/fake-publisher.ts";
-import { encodeResponse } from "../../support/fake-subscriber.ts";
+import { encodeResponse, type FakeMessage } from "../../support/fake-subscriber.ts";
 
 const topicName = "projects/acme/topics/dead";
 let server = new FakePublisher();
@@ -25,6 +26,7 @@ afterEach(async () => {
 function open(changes: Partial<DeadLetterTopicOptions> = {}): DeadLetterTopic {
   const topic = new DeadLetterTopic({
     topic: topicName,
+    maxDeliveryAttempts: 5,
     subscription: "projects/acme/subscriptions/orders",
     pipeline: "orders",
     endpoint: { host: "127.0.0.1", port: server.port, plaintext: true },
@@ -40,13 +42,18 @@ function open(changes: Partial<DeadLetterTopicOptions> = {}): DeadLetterTopic {
 
 /** A letter per text; `key:text` has an ordering key. */
 function letters(...texts: string[]): DeadLetter[] {
-  const messages = texts.map((text) => {
-    const [data, orderingKey = ""] = text.split(":").toReversed();
-    return { ackId: "a", data: data!, orderingKey };
-  });
+  return lettersOf(
+    texts.map((text) => {
+      const [data, orderingKey = ""] = text.split(":").toReversed();
+      return { ackId: "a", data: data!, orderingKey };
+    }),
+  );
+}
+
+function lettersOf(messages: readonly FakeMessage[]): DeadLetter[] {
   const batch = new PulledBatch(encodeResponse(messages));
   const refusal = { code: "TYPE_MISMATCH", path: "a", message: "No.", stage: "transcode" } as const;
-  return texts.map((_, message) => ({ batch, message, refusal }));
+  return messages.map((_, message) => ({ batch, message, refusal }));
 }
 
 const texts = (): string[] => server.messages.map(({ data }) => data.toString());
@@ -99,9 +106,85 @@ test("one bad letter does not keep the others, and its reason tells nothing of i
   server.refuses = ({ data }) => data.toString() === "bad";
   const results = await open().publish(letters("one", "bad", "two"));
   expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
-  expect(results[1]).toEqual({ ok: false, reason: expect.stringMatching(/refuses the letter \(INVALID_ARGUMENT\)/) });
+  expect(results[1]).toEqual({
+    ok: false,
+    why: "refused",
+    reason: expect.stringMatching(/refuses the letter \(INVALID_ARGUMENT\)/),
+  });
   expect(results[1]).not.toMatchObject({ reason: expect.stringContaining("one of them") });
   expect(texts()).toEqual(["one", "two"]);
+});
+
+test("a bad letter among a thousand is found by halves: its neighbours take few requests", async () => {
+  server.refuses = ({ data }) => data.toString() === "400";
+  const results = await open().publish(letters(...Array.from({ length: 1000 }, (_, i) => String(i))));
+  expect(results.flatMap(({ ok }, i) => (ok ? [] : [i]))).toEqual([400]);
+  expect(texts().toSorted()).toEqual(
+    Array.from({ length: 1000 }, (_, i) => String(i))
+      .filter((text) => text !== "400")
+      .toSorted(),
+  );
+  // A thousand are halved ten times, and both halves are sent each time; the bad one has two more forms.
+  expect(server.calls).toBeLessThanOrEqual(1 + 2 * 10 + 2);
+});
+
+describe("a letter that the topic refuses as it is", () => {
+  const bad = { ackId: "a", data: "bad", attributes: { tenant: "t9" } };
+
+  test("is published in the next form that the topic takes, its data as it came", async () => {
+    server.refuses = ({ attributes }) => "tenant" in attributes;
+    expect(await open().publish(lettersOf([{ ackId: "a", data: "one" }, bad]))).toEqual([{ ok: true }, { ok: true }]);
+    expect(texts()).toEqual(["one", "bad"]);
+    expect(server.messages[1]!.attributes).toMatchObject({
+      millrace_attributes_1: '{"tenant":"t9"}',
+      millrace_error_code: "TYPE_MISMATCH",
+      millrace_error_path: "a",
+    });
+    expect(server.messages[1]!.attributes).not.toHaveProperty("CloudPubSubDeadLetterSourceDeliveryErrorMessage");
+  });
+
+  test("in every form is not published, after five tries and no more", async () => {
+    server.refuses = () => true;
+    expect(await open().publish(lettersOf([bad]))).toMatchObject([{ ok: false, why: "refused" }]);
+    expect(server.calls).toBe(5);
+  });
+
+  test("keeps back the letters of its key behind it, and no others", async () => {
+    server.refuses = ({ data }) => data.toString() === "bad";
+    const results = await open().publish(letters("k:1", "k:bad", "other:2", "k:3", "4"));
+    expect(results.map((result) => (result.ok ? "ok" : result.why))).toEqual(["ok", "refused", "ok", "behind", "ok"]);
+    expect(texts().toSorted()).toEqual(["1", "2", "4"]);
+  });
+});
+
+test("dq-04: a message with 99 attributes keeps all of them, moved, within the limits", async () => {
+  const attributes = Object.fromEntries(Array.from({ length: 99 }, (_, i) => [`a${String(i).padStart(2, "0")}`, "v"]));
+  server.refuses = ({ attributes: all }) =>
+    Object.keys(all).length > 100 || Object.values(all).some((value) => Buffer.byteLength(value) > 1024);
+  expect(await open().publish(lettersOf([{ ackId: "a", data: "bad", attributes }]))).toEqual([{ ok: true }]);
+  expect(server.calls).toBe(1);
+  const { millrace_attributes_1: moved, ...told } = server.messages[0]!.attributes;
+  expect(JSON.parse(moved!)).toEqual(attributes);
+  expect(told).toMatchObject({ millrace_error_code: "TYPE_MISMATCH", millrace_error_path: "a" });
+  expect(Object.keys(told)).toHaveLength(11);
+});
+
+test("a message that came back as a letter too often is not published again, and keeps no other", async () => {
+  const warn = vi.fn<(fields: object, message: string) => void>();
+  const log = Object.assign(pino({ level: "silent" }), { warn });
+  const circling = { millrace_error_code: "TYPE_MISMATCH", CloudPubSubDeadLetterSourceDeliveryCount: "5" };
+  const results = await open({ log }).publish(
+    lettersOf([
+      { ackId: "a", data: "again", attributes: circling },
+      { ackId: "a", data: "one" },
+    ]),
+  );
+  expect(results).toMatchObject([{ ok: false, why: "circling" }, { ok: true }]);
+  expect(texts()).toEqual(["one"]);
+  expect(warn).toHaveBeenCalledWith(
+    { why: "circling", reason: expect.stringContaining("deadLetter.maxDeliveryAttempts"), heldBack: 0 },
+    "a dead letter is not published",
+  );
 });
 
 test("letters that wait for their turn are not put on paper yet: they would be held twice", async () => {
@@ -148,6 +231,29 @@ test("closing ends the waiting: the letters are not published", async () => {
   const published = topic.publish(letters("one", "k:two"));
   await vi.waitFor(() => expect(topic.state).toBe("NOT_FOUND"));
   await topic.close();
-  const notPublished = { ok: false, reason: expect.stringContaining("stopping") };
+  const notPublished = { ok: false, why: "stopping", reason: expect.stringContaining("stopping") };
   expect(await published).toEqual([notPublished, notPublished]);
+});
+
+describe("when the end is near", () => {
+  test("a missing topic is waited for no longer, and what comes then is tried once", async () => {
+    for (let k = 0; k < 100; k++) server.failures.push({ code: status.NOT_FOUND, details: "" });
+    const clock = new VirtualClock();
+    const topic = open({ clock });
+    const waiting = topic.publish(letters("one"));
+    await vi.waitFor(() => expect(topic.state).toBe("NOT_FOUND"));
+    topic.drain();
+    expect(await waiting).toMatchObject([{ ok: false, why: "stopping" }]);
+    const calls = server.calls;
+    expect(await topic.publish(letters("two"))).toMatchObject([{ ok: false, why: "stopping" }]);
+    expect(server.calls).toBe(calls + 1);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("an outage is still outlived", async () => {
+    for (let k = 0; k < 3; k++) server.failures.push({ code: status.UNAVAILABLE, details: "" });
+    const topic = open();
+    topic.drain();
+    expect(await topic.publish(letters("one"))).toEqual([{ ok: true }]);
+  });
 });

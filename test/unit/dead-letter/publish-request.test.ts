@@ -4,16 +4,24 @@ import { pubsubProtos } from "../../../src/lib/protos.ts";
 import { PulledBatch } from "../../../src/source/pulled-batch.ts";
 import { encodeResponse, type FakeMessage } from "../../support/fake-subscriber.ts";
 
-const origin = { subscription: "projects/acme/subscriptions/orders", pipeline: "orders" };
+const origin = { subscription: "projects/acme/subscriptions/orders", pipeline: "orders", maxDeliveryAttempts: 5 };
 const refusal = { code: "MALFORMED_PAYLOAD", path: "", message: "Not JSON.", stage: "transcode" } as const;
 
-function pieces(message: Omit<FakeMessage, "ackId">): EncodedMessage {
+type Message = Omit<FakeMessage, "ackId">;
+
+function encoded(message: Message, form: number): EncodedMessage | "spent" | "circling" {
   const batch = new PulledBatch(encodeResponse([{ ackId: "other" }, { ackId: "a", ...message }]));
-  return encodeLetter({ batch, message: 1, refusal }, origin);
+  return encodeLetter({ batch, message: 1, refusal }, origin, form);
 }
 
-function letter(message: Omit<FakeMessage, "ackId">): Buffer {
-  return Buffer.concat(pieces(message));
+function pieces(message: Message, form = 0): EncodedMessage {
+  const result = encoded(message, form);
+  if (typeof result === "string") throw new Error(result);
+  return result;
+}
+
+function letter(message: Message, form = 0): Buffer {
+  return Buffer.concat(pieces(message, form));
 }
 
 const decode = (type: string, bytes: Buffer): { [name: string]: unknown } =>
@@ -34,7 +42,7 @@ describe("a letter", () => {
     expect(Object.keys(message["attributes"] as object)).toHaveLength(2 + 11);
   });
 
-  test("of 10,000,000 bytes keeps its additions, of one more loses the last of them, and a larger one all but its own", () => {
+  test("of 10,000,000 bytes keeps its additions, of one more loses the last of them, and a larger one all but the least", () => {
     const head = letter({ data: "x".repeat(1_000_000) }).length - 1_000_000;
     // The length of the data takes three bytes from 2^14 and four from 2^21 on.
     const fits = 10_000_000 - head - 1;
@@ -47,8 +55,39 @@ describe("a letter", () => {
     const shorter = letter({ data: "x".repeat(fits + 1) });
     expect(attributesOf(shorter)).toHaveLength(10);
     expect(attributesOf(shorter)).not.toContain("CloudPubSubDeadLetterSourceTopicPublishTime");
-    const bare = letter({ data: "x".repeat(10_000_001), attributes: { mine: "1" } });
-    expect(attributesOf(bare)).toEqual(["mine"]);
+    const least = letter({ data: "x".repeat(10_000_001), attributes: { mine: "1" } });
+    expect(attributesOf(least)).toEqual([
+      "millrace_attributes_left_out",
+      "millrace_error_code",
+      "CloudPubSubDeadLetterSourceDeliveryCount",
+    ]);
+  });
+
+  test("that the topic refuses has another form, the data always as it came, until they are spent", () => {
+    const message: Message = {
+      data: "x",
+      attributes: { tenant: "t9", googclient_schemaencoding: "JSON" },
+      orderingKey: "k",
+    };
+    const forms = [0, 1, 2, 3].map((form) => decode("PubsubMessage", letter(message, form)));
+    for (const form of forms)
+      expect(form).toMatchObject({ data: Buffer.from("x").toString("base64"), orderingKey: "k" });
+    expect(Object.keys(forms[3]!["attributes"] as object)).toHaveLength(3);
+    expect(encoded(message, 4)).toBe("spent");
+  });
+
+  test("of a message that came back as a letter goes on counting, and ends at the limit", () => {
+    const earlier = { millrace_error_code: "TYPE_MISMATCH", CloudPubSubDeadLetterSourceDeliveryCount: "4" };
+    expect(decode("PubsubMessage", letter({ data: "x", attributes: earlier }))).toMatchObject({
+      attributes: { CloudPubSubDeadLetterSourceDeliveryCount: "5" },
+    });
+    const last = { ...earlier, CloudPubSubDeadLetterSourceDeliveryCount: "5" };
+    expect(encoded({ data: "x", attributes: last }, 0)).toBe("circling");
+    // A message of somebody else's, forwarded by Pub/Sub itself, is no letter of ours.
+    const foreign = { CloudPubSubDeadLetterSourceDeliveryCount: "9" };
+    expect(decode("PubsubMessage", letter({ data: "x", attributes: foreign }))).toMatchObject({
+      attributes: { CloudPubSubDeadLetterSourceDeliveryCount: "1" },
+    });
   });
 });
 
