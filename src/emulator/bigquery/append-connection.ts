@@ -1,7 +1,7 @@
 /** What one AppendRows connection remembers, and how each of its requests is judged and stored. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
-import { type Destination, Destinations } from "./append-destination.ts";
+import { type Destination, Destinations, type Propagation } from "./append-destination.ts";
 import { AppendRefusal } from "./append-refusal.ts";
 import type { AppendRequest } from "./append-request.ts";
 import type { BoundWriter } from "./bound-writer.ts";
@@ -9,10 +9,12 @@ import type { Catalog } from "./catalog.ts";
 import { InvalidValue } from "./cell.ts";
 import type { Column, DefaultContext } from "./column.ts";
 import type { Interpretation, MissingValues } from "./missing-values.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import { visitRows } from "./proto-rows.ts";
-import type { StoredTable } from "./stored-table.ts";
 import { wrongOffset } from "./stream-refusal.ts";
 import { parseStreamName, textOfStream } from "./table-name.ts";
+import type { TableVersion } from "./table-version.ts";
+import type { WriteStream } from "./write-stream.ts";
 
 export interface RowProblem {
   readonly index: number;
@@ -33,22 +35,24 @@ export interface AppendOutcome {
   readonly updatedColumns: readonly Column[] | undefined;
 }
 
-export interface AppendLimits {
+export interface AppendSettings extends Propagation {
   readonly maxRequestBytes: number;
+  /** Bytes of requests on all connections together. */
+  readonly throughput?: RateLimit;
 }
 
 export class AppendConnection {
   readonly #catalog: Catalog;
   readonly #clock: Clock;
-  readonly #limits: AppendLimits;
+  readonly #settings: AppendSettings;
   readonly #destinations: Destinations;
   #missingOtherwise: Interpretation | undefined;
 
-  constructor(catalog: Catalog, clock: Clock, limits: AppendLimits) {
+  constructor(catalog: Catalog, clock: Clock, settings: AppendSettings) {
     this.#catalog = catalog;
     this.#clock = clock;
-    this.#limits = limits;
-    this.#destinations = new Destinations(catalog);
+    this.#settings = settings;
+    this.#destinations = new Destinations(catalog, settings);
   }
 
   /** Whether a request was understood so far: until then a missing table or stream ends the connection. */
@@ -56,13 +60,25 @@ export class AppendConnection {
     return this.#destinations.current !== undefined;
   }
 
+  /** The stream that it writes to, if it is one that was created. */
+  get writeStream(): WriteStream | undefined {
+    return this.#destinations.current?.stream;
+  }
+
+  /** Resource name of the stream of the last request that was understood; empty before the first. */
+  get entity(): string {
+    return this.#destinations.current?.entity ?? "";
+  }
+
   /** @param scripted row problems that a fault adds to those of the rows themselves */
   append(request: AppendRequest, scripted: readonly RowProblem[] = []): AppendOutcome {
     try {
       this.#checkForm(request);
-      const destination = this.#destinations.of(request, this.#clock.now());
-      const { offset, problems } = this.#store(request, destination, scripted);
-      const updatedColumns = this.#destinations.updatedColumns(destination);
+      const nowMs = this.#clock.now();
+      const destination = this.#destinations.of(request, nowMs);
+      const version = this.#destinations.version(destination, nowMs);
+      const { offset, problems } = this.#store(request, destination, version, scripted);
+      const updatedColumns = this.#destinations.updatedColumns(destination, version);
       const stream = destination.entity;
       return { stream, refusal: refusalOf(problems), offset, rowProblems: problems, updatedColumns };
     } catch (error) {
@@ -74,29 +90,33 @@ export class AppendConnection {
   #nameOf({ writeStream }: AppendRequest): string {
     const stream = parseStreamName(writeStream);
     if (stream) return textOfStream(stream);
-    return writeStream === "" ? (this.#destinations.current?.entity ?? "") : writeStream;
+    return writeStream === "" ? this.entity : writeStream;
   }
 
   #checkForm({ byteLength, hasArrowRows }: AppendRequest): void {
-    const { maxRequestBytes } = this.#limits;
+    const { maxRequestBytes, throughput } = this.#settings;
     if (byteLength > maxRequestBytes) {
       throw refused(`AppendRows request too large: ${byteLength} limit ${maxRequestBytes}`);
     }
     if (hasArrowRows) throw new AppendRefusal("UNIMPLEMENTED", "The embedded BigQuery takes no Arrow rows");
+    if (throughput && !throughput.take(byteLength)) {
+      throw new AppendRefusal("RESOURCE_EXHAUSTED", "Exceeds 'AppendRows throughput' quota. Try again later");
+    }
   }
 
   /** Stores the rows unless one of them is bad, and returns the bad ones. */
   #store(
     request: AppendRequest,
     destination: Destination,
+    version: TableVersion,
     scripted: readonly RowProblem[],
   ): { readonly offset: number | undefined; readonly problems: readonly RowProblem[] } {
-    const { table, stream, descriptor } = destination;
+    const { entity, table, stream, descriptor } = destination;
     checkOffset(request, destination);
     this.#missingOtherwise = request.missingOtherwise ?? this.#missingOtherwise;
     const missing: MissingValues = { otherwise: this.#missingOtherwise, byColumn: request.missingByColumn };
-    const writer = table.writers.of(descriptor);
-    checkNames(missing, table);
+    const writer = version.writers.of(descriptor, entity);
+    checkNames(missing, version);
     const protoRows = request.protoRows ?? Buffer.alloc(0);
     const { count, problems } = checkRows(writer, missing, protoRows);
     if (count === 0) throw refused("Rows must be specified");
@@ -137,8 +157,8 @@ function checkOffset({ offset }: AppendRequest, { stream, entity }: Destination)
   if (offset !== stream.rowCount) throw wrongOffset(entity, stream.rowCount, offset);
 }
 
-function checkNames({ byColumn }: MissingValues, table: StoredTable): void {
-  const names = new Set(table.state.columns.map(({ name }) => name.toLowerCase()));
+function checkNames({ byColumn }: MissingValues, { columns }: TableVersion): void {
+  const names = new Set(columns.map(({ name }) => name.toLowerCase()));
   const unknown = Object.keys(byColumn).find((name) => !names.has(name.toLowerCase()));
   if (unknown !== undefined) throw refused(`missing_value_interpretations names no column of the table: ${unknown}`);
 }

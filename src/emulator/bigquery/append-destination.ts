@@ -6,6 +6,7 @@ import type { Column } from "./column.ts";
 import type { StoredTable } from "./stored-table.ts";
 import { streamFinalized, streamNotFound, tableNotFound } from "./stream-refusal.ts";
 import { defaultStreamId, parseStreamName, type StreamName, textOfStream } from "./table-name.ts";
+import type { TableVersion } from "./table-version.ts";
 import type { WriteStream } from "./write-stream.ts";
 
 export interface Destination {
@@ -19,16 +20,28 @@ export interface Destination {
   readonly stream: WriteStream | undefined;
 }
 
+/** How long the servers that take rows lag behind changes of tables. GetWriteStream and REST tell them at once. */
+export interface Propagation {
+  /** Until a changed schema holds for rows, and is told on the connections that were open before. */
+  readonly schemaDelayMs?: number;
+  /** Until a table is found that has the name of one that was deleted. */
+  readonly recreationDelayMs?: number;
+}
+
 export class Destinations {
   readonly #catalog: Catalog;
+  readonly #schemaDelayMs: number;
+  readonly #recreationDelayMs: number;
   #current: Destination | undefined;
   /** Once stream or schema were changed, every request names its stream. */
   #hasSwitched = false;
-  /** The version of each table that the other side knows of. */
+  /** The number of each table's version that the other side knows of. */
   readonly #knownVersions = new Map<StoredTable, number>();
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, { schemaDelayMs = 0, recreationDelayMs = 0 }: Propagation = {}) {
     this.#catalog = catalog;
+    this.#schemaDelayMs = schemaDelayMs;
+    this.#recreationDelayMs = recreationDelayMs;
   }
 
   /** Of the last request that was understood. */
@@ -44,8 +57,7 @@ export class Destinations {
     const entity = textOfStream(streamName);
     const isSameStream = before?.entity === entity;
     if (before?.stream && !isSameStream) throw cannotSwitch(before.entity);
-    const table = this.#catalog.findTable(streamName);
-    if (!table) throw tableNotFound(entity);
+    const table = this.#tableOf(streamName, nowMs);
     const stream = streamOf(table, streamName, nowMs);
     const descriptor = request.descriptor ?? (isSameStream ? before.descriptor : undefined);
     if (!descriptor) throw invalid("Schema is missing: the first request to a table needs writer_schema");
@@ -58,11 +70,23 @@ export class Destinations {
     return this.#current;
   }
 
+  /** The version of the table by which rows are taken now. */
+  version({ table }: Destination, nowMs: number): TableVersion {
+    return table.versions.at(nowMs - this.#schemaDelayMs);
+  }
+
   /** The table's columns when they changed since the connection was last told, or gave its writer schema. */
-  updatedColumns({ table }: Destination): readonly Column[] | undefined {
-    if (this.#knownVersions.get(table) === table.version) return undefined;
-    this.#knownVersions.set(table, table.version);
-    return table.state.columns;
+  updatedColumns({ table }: Destination, { number, columns }: TableVersion): readonly Column[] | undefined {
+    if (number <= (this.#knownVersions.get(table) ?? 0)) return undefined;
+    this.#knownVersions.set(table, number);
+    return columns;
+  }
+
+  #tableOf(name: StreamName, nowMs: number): StoredTable {
+    const table = this.#catalog.findTable(name);
+    const isKnown = table && !(table.isSuccessor && nowMs - table.state.createdMs < this.#recreationDelayMs);
+    if (!isKnown) throw tableNotFound(textOfStream(name));
+    return table;
   }
 }
 

@@ -1,18 +1,19 @@
 /** The method AppendRows: one stream of requests and answers, with the faults that a script asks for. */
 import * as grpc from "@grpc/grpc-js";
-import type { Clock, Timer } from "../../lib/clock.ts";
 import { callEnding, endConnection, scriptedError, type CallEnding } from "../call-ending.ts";
 import type { Fault } from "../faults.ts";
 import { asRpcError, RpcError } from "../rpc-error.ts";
 import type { MethodHost } from "../unary-method.ts";
 import { AnswerQueue } from "./answer-queue.ts";
 import { appendAnswer } from "./append-answer.ts";
-import { AppendConnection, type AppendLimits, type AppendOutcome } from "./append-connection.ts";
+import { AppendConnection, type AppendOutcome, type AppendSettings } from "./append-connection.ts";
 import { AppendRefusal } from "./append-refusal.ts";
 import { type AppendRequest, parseAppendRequest } from "./append-request.ts";
 import type { Catalog } from "./catalog.ts";
+import type { OpenStream, OpenStreams } from "./open-streams.ts";
 import { requireRouting } from "./routing-header.ts";
 import { scriptedProblems } from "./scripted-rows.ts";
+import { Silence } from "./silence.ts";
 
 type AppendCall = grpc.ServerDuplexStream<Buffer, object>;
 
@@ -23,41 +24,52 @@ const maxIdleMs = 600_000;
 export function appendRows(
   host: MethodHost,
   catalog: Catalog,
-  limits: AppendLimits,
+  settings: AppendSettings,
+  openStreams: OpenStreams,
 ): grpc.handleBidiStreamingCall<Buffer, object> {
   return (call) => {
     try {
       requireRouting(call.metadata, ["write_stream", "write_location"]);
-      new AppendStream(call, host, new AppendConnection(catalog, host.clock, limits)).start();
+      new AppendStream(call, host, new AppendConnection(catalog, host.clock, settings), openStreams).start();
     } catch (error) {
       call.emit("error", asRpcError(error));
     }
   };
 }
 
-class AppendStream {
+class AppendStream implements OpenStream {
   readonly #call: AppendCall;
   readonly #host: MethodHost;
   readonly #connection: AppendConnection;
+  readonly #openStreams: OpenStreams;
   readonly #answers: AnswerQueue;
+  /** Neither request nor answer. */
   readonly #silence: Silence;
   /** The answer that ends the stream is on its way; what comes after its request has no effect. */
   #isEnding = false;
 
-  constructor(call: AppendCall, host: MethodHost, connection: AppendConnection) {
+  constructor(call: AppendCall, host: MethodHost, connection: AppendConnection, openStreams: OpenStreams) {
     this.#call = call;
     this.#host = host;
     this.#connection = connection;
+    this.#openStreams = openStreams;
     this.#answers = new AnswerQueue(host.clock);
     this.#silence = new Silence(host.clock, maxIdleMs, () => this.#endIdle());
   }
 
+  /** @throws RpcError when there are too many already */
   start(): void {
     const call = this.#call;
+    this.#openStreams.add(this);
     call.on("data", (bytes: Buffer) => this.#request(bytes));
     call.on("end", () => this.#answers.add(() => this.#close()));
     call.on("cancelled", () => this.#stop());
     call.on("close", () => this.#stop());
+  }
+
+  end(error: RpcError): void {
+    this.#isEnding = true;
+    this.#answers.add(() => this.#fail(error));
   }
 
   #request(bytes: Buffer): void {
@@ -85,6 +97,7 @@ class AppendStream {
     if (ending) return () => this.#endBy(fault, ending);
     const answer = appendAnswer(outcome);
     return () => {
+      this.#silence.broken();
       this.#call.write(answer);
       return true;
     };
@@ -94,14 +107,16 @@ class AppendStream {
   #append(request: AppendRequest, fault: Fault | undefined): AppendOutcome {
     const wasEstablished = this.#connection.isEstablished;
     const outcome = this.#connection.append(request, scriptedProblems(fault, request.protoRows ?? Buffer.alloc(0)));
-    const { refusal } = outcome;
+    const { refusal, stream } = outcome;
+    const { writeStream } = this.#connection;
+    if (writeStream) this.#openStreams.claim(writeStream, this, stream);
     if (refusal?.status === "NOT_FOUND" && !wasEstablished) throw refusal.asRpcError();
     return { ...outcome, rowProblems: outcome.rowProblems.slice(0, fault?.rowErrorsContaining?.atMost) };
   }
 
   #endIdle(): void {
-    const message = `Connection was inactive for ${maxIdleMs / 1000} seconds and is closed by the server`;
-    this.#answers.add(() => this.#fail(new RpcError("ABORTED", message)));
+    const words = `Closing the stream because it has been inactive for ${maxIdleMs / 1000} seconds`;
+    this.end(new RpcError("ABORTED", `${words}. Entity: ${this.#connection.entity}`));
   }
 
   #fail(error: RpcError): boolean {
@@ -127,6 +142,7 @@ class AppendStream {
   #stop(): void {
     this.#silence.stop();
     this.#answers.close();
+    this.#openStreams.remove(this);
   }
 }
 
@@ -143,35 +159,4 @@ function scripted(request: AppendRequest, error: NonNullable<Fault["error"]>): A
   const storageFault = error.storageError === undefined ? undefined : { code: error.storageError, entity: stream };
   const refusal = new AppendRefusal(error.status, error.message, storageFault);
   return { stream, refusal, offset: undefined, rowProblems: [], updatedColumns: undefined };
-}
-
-/** Calls once when nothing was heard for so long. One timer at a time, however many requests come. */
-class Silence {
-  readonly #clock: Clock;
-  readonly #maxMs: number;
-  readonly #onEnd: () => void;
-  #lastMs: number;
-  #timer: Timer;
-
-  constructor(clock: Clock, maxMs: number, onEnd: () => void) {
-    this.#clock = clock;
-    this.#maxMs = maxMs;
-    this.#onEnd = onEnd;
-    this.#lastMs = clock.monotonic();
-    this.#timer = clock.setTimer(() => this.#check(), maxMs);
-  }
-
-  broken(): void {
-    this.#lastMs = this.#clock.monotonic();
-  }
-
-  stop(): void {
-    this.#timer.cancel();
-  }
-
-  #check(): void {
-    const leftMs = this.#lastMs + this.#maxMs - this.#clock.monotonic();
-    if (leftMs <= 0) this.#onEnd();
-    else this.#timer = this.#clock.setTimer(() => this.#check(), leftMs);
-  }
 }

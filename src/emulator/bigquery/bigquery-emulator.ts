@@ -1,21 +1,24 @@
 /** The embedded BigQuery: REST and the Storage Write API on loopback, over tables in memory or in a file. */
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { type Fault, Faults } from "../faults.ts";
-import { GrpcServer } from "../grpc-server.ts";
+import type { Propagation } from "./append-destination.ts";
+import { withColumnType, withoutColumn } from "./alter-table.ts";
 import { keepCatalog } from "./catalog-journal.ts";
 import { Catalog } from "./catalog.ts";
 import { datasetRoutes } from "./dataset-routes.ts";
 import { plainRow, type PlainRow } from "./plain-rows.ts";
 import { queryRoutes } from "./query-routes.ts";
-import { RestServer } from "./rest-server.ts";
+import { RateLimit } from "./rate-limit.ts";
+import { RestServer, type Route } from "./rest-server.ts";
+import { StorageServer, type StorageSettings } from "./storage-server.ts";
 import { QueryEngine } from "./query-engine.ts";
 import type { StoredTable } from "./stored-table.ts";
 import { parseTableName, type TableName } from "./table-name.ts";
 import { newTable, patchedTable } from "./table-resource.ts";
 import { tableRoutes } from "./table-routes.ts";
-import { addWriteService, writeMethods } from "./write-service.ts";
+import { writeMethods } from "./write-service.ts";
 
-export interface BigQueryEmulatorOptions {
+export interface BigQueryEmulatorOptions extends Propagation {
   /** 0, the default, for any free port. */
   readonly restPort?: number;
   readonly storagePort?: number;
@@ -23,14 +26,21 @@ export interface BigQueryEmulatorOptions {
   readonly data?: string;
   readonly clock?: Clock;
   readonly faults?: readonly Fault[];
-  /** Largest AppendRowsRequest; 10 MiB unless given, as the service's older limit. */
+  /** Largest AppendRowsRequest; 10 MiB unless given, as the service's older limit (the newer one is 20 MB). */
   readonly maxRequestBytes?: number;
+  /** AppendRows calls at a time; no limit unless given. */
+  readonly maxConnections?: number;
+  /** Bytes of requests a second, on all connections together; no limit unless given. */
+  readonly maxAppendBytesPerSecond?: number;
+  /** 10,000 unless given, as the service has it. */
+  readonly maxStreamsPerHour?: number;
 }
 
 /** A table as `PROJECT.DATASET.TABLE`, or in its parts. */
 export type TableRef = string | TableName;
 
 const defaultMaxRequestBytes = 10 * 2 ** 20;
+const defaultMaxStreamsPerHour = 10_000;
 
 /**
  * Starts both servers on 127.0.0.1.
@@ -50,11 +60,11 @@ export class BigQueryEmulator {
   readonly #catalog = new Catalog();
   readonly #engine: QueryEngine;
   readonly #rest: RestServer;
-  readonly #storage = new GrpcServer();
+  readonly #storage: StorageServer;
   readonly #closeData: () => void;
 
   constructor(options: BigQueryEmulatorOptions) {
-    const { clock = systemClock, data, maxRequestBytes = defaultMaxRequestBytes } = options;
+    const { clock = systemClock, data } = options;
     this.#clock = clock;
     this.#closeData = data === undefined ? () => {} : keepCatalog(this.#catalog, data);
     this.#engine = new QueryEngine(this.#catalog);
@@ -62,14 +72,15 @@ export class BigQueryEmulator {
       ...datasetRoutes(this.#catalog, clock),
       ...tableRoutes(this.#catalog, clock),
       ...queryRoutes(this.#engine, clock),
+      resetRoute(this.#catalog),
     ];
     this.faults = new Faults(options.faults, [...writeMethods, ...routes.map(({ name }) => name)], clock);
     this.#rest = new RestServer(routes, this.faults, clock);
-    addWriteService({ server: this.#storage, faults: this.faults, clock }, this.#catalog, { maxRequestBytes });
+    this.#storage = new StorageServer(this.faults, clock, this.#catalog, storageSettings(options, clock));
   }
 
   async listen(restPort: number, storagePort: number): Promise<void> {
-    await Promise.all([this.#rest.listen(restPort), this.#storage.listen(storagePort)]);
+    await Promise.all([this.#rest.listen(restPort), this.#storage.start(storagePort)]);
   }
 
   get host(): string {
@@ -113,6 +124,23 @@ export class BigQueryEmulator {
     this.#catalog.changeTable(stored, state);
   }
 
+  /** `ALTER TABLE … DROP COLUMN`, with the column's values. @throws ApiError 400, 404 */
+  dropColumn(table: TableRef, column: string): void {
+    const stored = this.#table(table);
+    this.#catalog.changeTable(stored, withoutColumn(stored.state, column, this.#nowMs));
+  }
+
+  /**
+   * `ALTER TABLE … ALTER COLUMN … SET DATA TYPE`: to a wider type, or a larger parameter.
+   *
+   * @param field of REST's `schema.fields`: name and new type
+   * @throws ApiError 400, 404
+   */
+  setColumnType(table: TableRef, field: object & { readonly name: string }): void {
+    const stored = this.#table(table);
+    this.#catalog.changeTable(stored, withColumnType(stored.state, field, this.#nowMs));
+  }
+
   /** @throws ApiError 404 */
   deleteTable(table: TableRef): void {
     this.#catalog.deleteTable(nameOf(table));
@@ -140,8 +168,34 @@ export class BigQueryEmulator {
     return rows.map((cells) => plainRow(columns, cells));
   }
 
+  /**
+   * Stops the Storage Write API; REST, tables and streams stay.
+   *
+   * @param graceMs 0: all connections are cut. Else they are asked to leave (GOAWAY), AppendRows streams end with
+   *   ABORTED behind the answers that are due, and only what is open after this time is cut
+   */
+  async stopStorage(graceMs = 0): Promise<void> {
+    await this.#storage.stop(graceMs);
+  }
+
+  /** Starts it again on the same port. */
+  async startStorage(): Promise<void> {
+    await this.#storage.start();
+  }
+
+  /** Both, one after the other. */
+  async restartStorage(graceMs = 0): Promise<void> {
+    await this.stopStorage(graceMs);
+    await this.startStorage();
+  }
+
+  /** Forgets all datasets, tables, rows and streams, as `POST /reset` does; faults and their counts stay. */
+  reset(): void {
+    this.#catalog.clear();
+  }
+
   async close(): Promise<void> {
-    await Promise.all([this.#rest.close(), this.#storage.close()]);
+    await Promise.all([this.#rest.close(), this.#storage.stop()]);
     await this.#engine.close();
     this.#closeData();
   }
@@ -153,6 +207,22 @@ export class BigQueryEmulator {
   #table(table: TableRef): StoredTable {
     return this.#catalog.table(nameOf(table));
   }
+}
+
+function storageSettings(options: BigQueryEmulatorOptions, clock: Clock): StorageSettings {
+  const { maxStreamsPerHour = defaultMaxStreamsPerHour, maxAppendBytesPerSecond = Infinity } = options;
+  return {
+    maxRequestBytes: options.maxRequestBytes ?? defaultMaxRequestBytes,
+    maxConnections: options.maxConnections ?? Infinity,
+    throughput: new RateLimit(clock, maxAppendBytesPerSecond, 1000),
+    creations: new RateLimit(clock, maxStreamsPerHour, 3_600_000),
+    schemaDelayMs: options.schemaDelayMs ?? 0,
+    recreationDelayMs: options.recreationDelayMs ?? 0,
+  };
+}
+
+function resetRoute(catalog: Catalog): Route {
+  return { name: "reset", method: "POST", path: "/reset", handle: () => catalog.clear() ?? {} };
 }
 
 function nameOf(table: TableRef): TableName {

@@ -45,24 +45,25 @@ export class BoundWriter {
   }
 }
 
-/** Writer schemas of one state of a table, bound once each. */
+/** Writer schemas of one version of a table, bound once each. */
 export class BoundWriters {
   readonly #columns: readonly Column[];
-  readonly #entity: string;
   readonly #writers = new Map<string, BoundWriter>();
 
-  /** @param entity resource name of the table's default stream */
-  constructor(columns: readonly Column[], entity: string) {
+  constructor(columns: readonly Column[]) {
     this.#columns = columns;
-    this.#entity = entity;
   }
 
-  /** @param descriptor a serialized DescriptorProto @throws AppendRefusal */
-  of(descriptor: Buffer): BoundWriter {
+  /**
+   * @param descriptor a serialized DescriptorProto
+   * @param entity resource name of the stream, for the StorageError
+   * @throws AppendRefusal
+   */
+  of(descriptor: Buffer, entity: string): BoundWriter {
     const key = descriptor.toString("latin1");
     let writer = this.#writers.get(key);
     if (!writer) {
-      writer = new BoundWriter(parseWriterDescriptor(Buffer.from(descriptor)), this.#columns, this.#entity);
+      writer = new BoundWriter(parseWriterDescriptor(Buffer.from(descriptor)), this.#columns, entity);
       this.#writers.set(key, writer);
     }
     return writer;

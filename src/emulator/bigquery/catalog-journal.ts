@@ -6,7 +6,7 @@ import type { DefaultContext } from "./column.ts";
 import { Journal, type JournalRecord } from "./journal.ts";
 import type { MissingValues } from "./missing-values.ts";
 import type { JsonObject, RowBatch, StoredTable, TableState } from "./stored-table.ts";
-import type { TableName } from "./table-name.ts";
+import { type TableName, textOfTable } from "./table-name.ts";
 import { type StreamType, WriteStream } from "./write-stream.ts";
 
 type Head =
@@ -33,6 +33,8 @@ interface RowsHead {
   /** Id of the write stream; absent: the default one. */
   readonly stream?: string;
   readonly descriptor: number;
+  /** Of the table's columns that they are for; absent: the latest. */
+  readonly version?: number;
   readonly count: number;
   readonly missing: MissingValues;
   /** Microseconds as text: JSON has no room for bigint. */
@@ -62,7 +64,7 @@ export function keepCatalog(catalog: Catalog, path: string): () => void {
 
 /** Descriptors of the file, in the order in which they came. */
 class Descriptors {
-  readonly #all: Buffer[] = [];
+  #all: Buffer[] = [];
   readonly #numbers = new Map<string, number>();
 
   add(bytes: Buffer): number {
@@ -77,6 +79,11 @@ class Descriptors {
   at(number: number): Buffer {
     return this.#all[number]!;
   }
+
+  clear(): void {
+    this.#all = [];
+    this.#numbers.clear();
+  }
 }
 
 class JournalWriter implements CatalogObserver {
@@ -86,6 +93,11 @@ class JournalWriter implements CatalogObserver {
   constructor(journal: Journal, descriptors: Descriptors) {
     this.#journal = journal;
     this.#descriptors = descriptors;
+  }
+
+  cleared(): void {
+    this.#journal.clear();
+    this.#descriptors.clear();
   }
 
   datasetCreated(dataset: Dataset): void {
@@ -105,12 +117,23 @@ class JournalWriter implements CatalogObserver {
     this.#write({ change: "table deleted", name });
   }
 
-  rowsAppended({ name }: StoredTable, batch: RowBatch, stream: WriteStream | undefined): void {
+  rowsAppended({ name, versions }: StoredTable, batch: RowBatch, stream: WriteStream | undefined): void {
     const { writer, missing, context, protoRows, count } = batch;
     const descriptor = this.#descriptor(writer.binding.descriptor.bytes);
     const { atMicros, seed } = context;
-    const head = { change: "rows", name, descriptor, count, missing, atMicros: String(atMicros), seed } as const;
-    this.#write(stream ? { ...head, stream: stream.id } : head, protoRows);
+    const { columns } = writer.binding;
+    const head: RowsHead = {
+      change: "rows",
+      name,
+      ...(stream && { stream: stream.id }),
+      descriptor,
+      ...(columns !== versions.latest.columns && { version: versions.withColumns(columns).number }),
+      count,
+      missing,
+      atMicros: String(atMicros),
+      seed,
+    };
+    this.#write(head, protoRows);
   }
 
   streamCreated({ name }: StoredTable, { id, type, createdMs }: WriteStream): void {
@@ -187,10 +210,8 @@ function restoreStream(catalog: Catalog, head: StreamHead): void {
 }
 
 function restoreTable(catalog: Catalog, name: TableName, { fields, ...saved }: SavedState): void {
-  const roundingMode = saved.settings["defaultRoundingMode"];
-  const columns = parseColumns(fields, typeof roundingMode === "string" ? roundingMode : undefined);
   const table = catalog.findTable(name);
-  const state: TableState = { ...saved, columns };
+  const state: TableState = { ...saved, columns: parseColumns(fields) };
   if (table) catalog.changeTable(table, state);
   else catalog.createTable(name, state);
 }
@@ -201,6 +222,7 @@ function restoreRows(catalog: Catalog, head: RowsHead, descriptor: Buffer, proto
   const context: DefaultContext = { atMicros: BigInt(head.atMicros), seed: head.seed };
   const { count, missing } = head;
   const stream = head.stream === undefined ? undefined : table.streams.get(head.stream);
-  const writer = table.writers.of(descriptor);
+  const version = head.version === undefined ? table.versions.latest : table.versions.numbered(head.version);
+  const writer = version.writers.of(descriptor, textOfTable(head.name));
   catalog.append(table, { writer, missing, context, protoRows, count, firstRow: 0 }, stream);
 }

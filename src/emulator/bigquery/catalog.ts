@@ -14,6 +14,7 @@ export interface Dataset {
 
 /** Told of every change, so that it can be kept beyond the life of the process. */
 export interface CatalogObserver {
+  cleared(): void;
   datasetCreated(dataset: Dataset): void;
   datasetDeleted(dataset: Dataset): void;
   tableChanged(table: StoredTable): void;
@@ -36,6 +37,8 @@ const tableIdForm = /^[\p{L}\p{M}\p{N}\p{Pc}\p{Pd} ]{1,1024}$/u;
 
 export class Catalog {
   readonly #entries = new Map<string, Entry>();
+  /** Names of tables that were deleted. */
+  readonly #deleted = new Set<string>();
   #observer: CatalogObserver | undefined;
 
   /** From now on changes are told to `observer`. */
@@ -74,6 +77,7 @@ export class Catalog {
       throw invalid(`Dataset ${project}:${id} is still in use`, "resourceInUse");
     }
     this.#entries.delete(keyOf(project, id));
+    for (const { name } of tables.values()) this.#deleted.add(textOfTable(name));
     this.#observer?.datasetDeleted(dataset);
   }
 
@@ -99,7 +103,7 @@ export class Catalog {
     if (!tableIdForm.test(name.table)) throw invalid(`Invalid table ID "${name.table}"`);
     const { tables } = this.#entry(name.project, name.dataset);
     if (tables.has(name.table)) throw duplicate(`Table ${textOfTable(name)}`);
-    const table = new StoredTable(name, state);
+    const table = new StoredTable(name, state, this.#deleted.has(textOfTable(name)));
     tables.set(name.table, table);
     this.#observer?.tableChanged(table);
     return table;
@@ -114,6 +118,7 @@ export class Catalog {
   deleteTable(name: TableName): void {
     const table = this.table(name);
     this.#entry(name.project, name.dataset).tables.delete(name.table);
+    this.#deleted.add(textOfTable(name));
     this.#observer?.tableDeleted(table);
   }
 
@@ -145,6 +150,13 @@ export class Catalog {
   commitStreams(table: StoredTable, streams: readonly WriteStream[], nowMs: number): void {
     for (const stream of streams) addAll(table, stream.commit(nowMs));
     this.#observer?.streamsCommitted(table, streams, nowMs);
+  }
+
+  /** Forgets everything, also that there ever was a table. */
+  clear(): void {
+    this.#entries.clear();
+    this.#deleted.clear();
+    this.#observer?.cleared();
   }
 
   #entry(project: string, id: string): Entry {

@@ -4,6 +4,7 @@ import { type ApiError, invalid } from "./api-error.ts";
 import { InvalidValue } from "./cell.ts";
 import type { Column, ColumnMode, ColumnType } from "./column.ts";
 import { parseDefault } from "./default-value.ts";
+import { roundingModes } from "./rounding-mode.ts";
 
 const typeNames: Readonly<Record<string, ColumnType>> = {
   BOOL: "BOOL",
@@ -39,7 +40,7 @@ const fieldForm = z.looseObject({
   precision: int64,
   scale: int64,
   timestampPrecision: int64,
-  roundingMode: z.string().optional(),
+  roundingMode: z.enum(roundingModes).optional(),
   defaultValueExpression: z.string().nullish(),
   rangeElementType: z.looseObject({ type: z.string() }).optional(),
 });
@@ -49,9 +50,9 @@ type FieldForm = z.infer<typeof fieldForm>;
 const maxColumns = 10_000;
 const maxLevels = 15;
 
-/** @param defaultRoundingMode of the table @throws ApiError 400 */
-export function parseColumns(fields: unknown, defaultRoundingMode?: string): readonly Column[] {
-  const columns = new ColumnParser(defaultRoundingMode).parse(fields, "", 1);
+/** @throws ApiError 400 */
+export function parseColumns(fields: unknown): readonly Column[] {
+  const columns = new ColumnParser().parse(fields, "", 1);
   if (count(columns) > maxColumns) throw invalid(`Table has more than ${maxColumns} columns, counting nested ones`);
   return columns;
 }
@@ -61,12 +62,6 @@ function count(columns: readonly Column[]): number {
 }
 
 class ColumnParser {
-  readonly #roundingMode: string | undefined;
-
-  constructor(roundingMode: string | undefined) {
-    this.#roundingMode = roundingMode;
-  }
-
   parse(fields: unknown, prefix: string, level: number): readonly Column[] {
     if (!Array.isArray(fields)) throw invalid("Schema has no list of fields");
     if (level > maxLevels) throw invalid(`Field ${prefix} is nested more than ${maxLevels} levels deep`);
@@ -92,7 +87,7 @@ class ColumnParser {
     return {
       ...column,
       fields: this.#nested(type, form, path, level),
-      roundHalfEven: (form.roundingMode ?? this.#roundingMode) === "ROUND_HALF_EVEN",
+      roundHalfEven: form.roundingMode === "ROUND_HALF_EVEN",
       annotations: annotationsOf(form),
       ...defaultOf(column, form, path, level),
     };

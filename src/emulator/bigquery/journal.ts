@@ -57,6 +57,12 @@ export class Journal {
     this.#write(record);
   }
 
+  /** Takes all records out. */
+  clear(): void {
+    ftruncateSync(this.#file, formatLine.length);
+    this.#end = formatLine.length;
+  }
+
   close(): void {
     closeSync(this.#file);
   }

@@ -1,11 +1,14 @@
 /** A table: its resource, its columns, and its rows as the bytes in which they came. */
-import { type BoundWriter, BoundWriters } from "./bound-writer.ts";
+import type { BoundWriter } from "./bound-writer.ts";
 import type { Cell } from "./cell.ts";
+import { conversion } from "./column-conversion.ts";
+import { fieldJson } from "./column-json.ts";
 import type { Column, DefaultContext } from "./column.ts";
 import { defaultTaker, type MissingValues } from "./missing-values.ts";
 import { visitRows } from "./proto-rows.ts";
-import { emptyCell, missingBy } from "./row-decoder.ts";
-import { type TableName, textOfStream } from "./table-name.ts";
+import { missingBy } from "./row-decoder.ts";
+import type { TableName } from "./table-name.ts";
+import { TableVersions } from "./table-version.ts";
 import type { WriteStream } from "./write-stream.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -33,19 +36,21 @@ export interface RowBatch {
 
 export class StoredTable {
   readonly name: TableName;
+  /** There was a table of this name before, which was deleted. */
+  readonly isSuccessor: boolean;
+  readonly versions: TableVersions;
   /** Write streams that applications created, by id. */
   readonly streams = new Map<string, WriteStream>();
   #state: TableState;
-  #writers: BoundWriters;
-  #version = 1;
   #rowCount = 0;
   #byteCount = 0;
   readonly #batches: RowBatch[] = [];
 
-  constructor(name: TableName, state: TableState) {
+  constructor(name: TableName, state: TableState, isSuccessor = false) {
     this.name = name;
+    this.isSuccessor = isSuccessor;
     this.#state = state;
-    this.#writers = this.#newWriters();
+    this.versions = new TableVersions(state.columns, state.createdMs);
   }
 
   get state(): TableState {
@@ -54,12 +59,7 @@ export class StoredTable {
 
   /** Counts up when the columns change. */
   get version(): number {
-    return this.#version;
-  }
-
-  /** Writer schemas bound to the columns as they are now. */
-  get writers(): BoundWriters {
-    return this.#writers;
+    return this.versions.latest.number;
   }
 
   get rowCount(): number {
@@ -72,11 +72,10 @@ export class StoredTable {
   }
 
   change(state: TableState): void {
-    const hasNewColumns = state.columns !== this.#state.columns;
-    this.#state = state;
-    if (!hasNewColumns) return;
-    this.#version++;
-    this.#writers = this.#newWriters();
+    const { columns } = this.#state;
+    const isSame = state.columns === columns || jsonOf(state.columns) === jsonOf(columns);
+    this.#state = isSame ? { ...state, columns } : state;
+    if (!isSame) this.versions.add(state.columns, state.modifiedMs);
   }
 
   /** @param batch whose rows were found right */
@@ -100,16 +99,16 @@ export class StoredTable {
   *#decode(batch: RowBatch, from: number, to: number): Generator<readonly Cell[]> {
     const { writer, context, protoRows, firstRow } = batch;
     const missing = missingBy(defaultTaker(writer.binding, batch.missing), context);
-    const added = this.#state.columns.slice(writer.binding.columns.length).map(emptyCell);
+    const convert = conversion(this.versions.withColumns(writer.binding.columns), this.versions.latest);
     const places: [start: number, end: number][] = [];
     visitRows(protoRows, (start, end) => places.push([start, end]));
     for (let row = from; row < to; row++) {
       const [start, end] = places[row]!;
-      yield [...writer.decoder.decode(protoRows.subarray(start, end), firstRow + row, missing), ...added];
+      yield convert(writer.decoder.decode(protoRows.subarray(start, end), firstRow + row, missing));
     }
   }
+}
 
-  #newWriters(): BoundWriters {
-    return new BoundWriters(this.#state.columns, textOfStream({ ...this.name, stream: "_default" }));
-  }
+function jsonOf(columns: readonly Column[]): string {
+  return JSON.stringify(columns.map(fieldJson));
 }

@@ -4,6 +4,7 @@ import { invalid } from "./api-error.ts";
 import { fieldJson } from "./column-json.ts";
 import { parseColumns } from "./column-parser.ts";
 import { type Column, sameName } from "./column.ts";
+import { inheritRounding, type RoundingMode, roundingModes } from "./rounding-mode.ts";
 import { changedColumns } from "./schema-change.ts";
 import type { JsonObject, StoredTable, TableState } from "./stored-table.ts";
 import { type TableName, textOfTable } from "./table-name.ts";
@@ -30,7 +31,9 @@ const otherKinds = ["view", "materializedView", "externalDataConfiguration", "sn
 /** @throws ApiError 400 */
 export function newTable(body: JsonObject, nowMs: number): TableState {
   const settings = settingsOf(body);
-  const columns = body["schema"] == null ? [] : columnsOf(body["schema"], settings);
+  const roundingMode = defaultRounding(settings);
+  const wanted = body["schema"] == null ? [] : columnsOf(body["schema"]);
+  const columns = wanted.map((column) => inheritRounding(column, roundingMode));
   return checked({ columns, settings, createdMs: nowMs, modifiedMs: nowMs });
 }
 
@@ -48,8 +51,9 @@ export function replacedTable(name: TableName, before: TableState, body: JsonObj
 
 function withSchema(name: TableName, state: TableState, body: JsonObject): TableState {
   if (body["schema"] == null) return checked(state);
-  const wanted = columnsOf(body["schema"], state.settings);
-  return checked({ ...state, columns: changedColumns(textOfTable(name), state.columns, wanted) });
+  const wanted = columnsOf(body["schema"]);
+  const roundingMode = defaultRounding(state.settings);
+  return checked({ ...state, columns: changedColumns(textOfTable(name), state.columns, wanted, roundingMode) });
 }
 
 function settingsOf(body: JsonObject): JsonObject {
@@ -58,16 +62,23 @@ function settingsOf(body: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(body).filter(([key]) => !outputOnly.has(key)));
 }
 
-function columnsOf(schema: unknown, settings: JsonObject): readonly Column[] {
+function columnsOf(schema: unknown): readonly Column[] {
   const { fields } = schema as { fields?: unknown };
-  const roundingMode = settings["defaultRoundingMode"];
-  return parseColumns(fields ?? [], typeof roundingMode === "string" ? roundingMode : undefined);
+  return parseColumns(fields ?? []);
+}
+
+/** What new decimal columns inherit; a change of it leaves those that are there. */
+function defaultRounding({ defaultRoundingMode: mode }: JsonObject): RoundingMode | undefined {
+  if (mode === undefined || mode === "ROUNDING_MODE_UNSPECIFIED") return undefined;
+  const known = roundingModes.find((name) => name === mode);
+  if (!known) throw invalid("Invalid value for defaultRoundingMode");
+  return known;
 }
 
 const maxKeyColumns = 16;
 
 /** The primary key, if there is one, names columns that can be a key. */
-function checked(state: TableState): TableState {
+export function checked(state: TableState): TableState {
   const key = (state.settings["tableConstraints"] as { primaryKey?: { columns?: unknown } } | undefined)?.primaryKey;
   if (!key) return state;
   if (!Array.isArray(key.columns) || key.columns.length === 0) throw invalid("Primary key names no columns");

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { AppendRefusal } from "./append-refusal.ts";
 import type { Catalog } from "./catalog.ts";
 import { storageSchema } from "./column-json.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import type { StoredTable } from "./stored-table.ts";
 import {
   commitRefusal,
@@ -57,11 +58,16 @@ const maxCommittedStreams = 10_000;
 export class WriteStreams {
   readonly #catalog: Catalog;
   readonly #nowMs: () => number;
+  readonly #creations: RateLimit | undefined;
 
-  /** @param nowMs wall-clock time, by which streams end their lives */
-  constructor(catalog: Catalog, nowMs: () => number) {
+  /**
+   * @param nowMs wall-clock time, by which streams end their lives
+   * @param creations how many streams may be created
+   */
+  constructor(catalog: Catalog, nowMs: () => number, creations?: RateLimit) {
     this.#catalog = catalog;
     this.#nowMs = nowMs;
+    this.#creations = creations;
   }
 
   /** @throws AppendRefusal, as every method below */
@@ -69,6 +75,9 @@ export class WriteStreams {
     const table = this.#parent(parent);
     const type = writeStream?.type ?? "";
     if (!streamTypes.includes(type)) throw wrongType(parent, "A stream is created COMMITTED, PENDING or BUFFERED");
+    if (this.#creations?.take(1) === false) {
+      throw new AppendRefusal("RESOURCE_EXHAUSTED", "Exceeds 'CreateWriteStream requests' quota. Try again later");
+    }
     const stream = new WriteStream(randomUUID(), type as StreamType, this.#nowMs());
     this.#catalog.createStream(table, stream);
     return withSchema(described(table, stream), table);
