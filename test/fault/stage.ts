@@ -3,6 +3,7 @@
  * for what takes hours, or hangs on moments.
  */
 import pino from "pino";
+import { onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { parseConfig } from "../../src/config-file.ts";
 import { type BigQueryEmulator, startBigQueryEmulator } from "../../src/emulator/bigquery/bigquery-emulator.ts";
@@ -33,8 +34,8 @@ export interface StageOptions {
   readonly pipeline?: object;
   /** Options of `bigquery`, beside the table. */
   readonly bigquery?: object;
-  /** Absent: there is a dead-letter topic. */
-  readonly deadLetters?: false;
+  /** Where letters go: to a topic of their own (absent), to the topic of the subscription, or nowhere. */
+  readonly deadLetters?: "own topic" | "nowhere";
 }
 
 /** `id`, which is required, and `name`. */
@@ -76,6 +77,15 @@ export class Stage {
     return new Stage(options, clock, pubsub, bigquery);
   }
 
+  /** A stage with a running pipeline, which ends with the test. */
+  static async running(options: StageOptions = {}): Promise<Stage> {
+    const stage = await Stage.open(options);
+    onTestFinished(() => stage.close());
+    await stage.start();
+    await stage.clock.until("the pipeline has begun", () => stage.status.state !== "STARTING", 10_000, 10);
+    return stage;
+  }
+
   get subscription(): SubscriptionHandle {
     return this.pubsub.subscription(subscription);
   }
@@ -104,13 +114,14 @@ export class Stage {
 
   async start(): Promise<void> {
     const { pubsub, bigquery } = this;
+    const letterTopic = this.#options.deadLetters === "own topic" ? topic : deadTopic;
     const file = {
       pipelines: [
         {
           name: "orders",
           subscription,
           bigquery: { table, useTableSchema: true, ...this.#options.bigquery },
-          ...(this.#options.deadLetters !== false && { deadLetter: { topic: deadTopic } }),
+          ...(this.#options.deadLetters !== "nowhere" && { deadLetter: { topic: letterTopic } }),
           ...this.#options.pipeline,
         },
       ],
@@ -133,6 +144,29 @@ export class Stage {
   publishNumbered(first: number, last: number): string[] {
     const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i);
     return this.publish(numbers.map((id) => ({ data: `{"id":${id},"name":"n"}` })));
+  }
+
+  /** How many messages were published to the topic, by whomever. */
+  get published(): number {
+    return this.pubsub.topic(topic).published;
+  }
+
+  /** How often a message was handed out. */
+  get deliveries(): number {
+    return this.pubsub.faults.calls("StreamingPull.message");
+  }
+
+  /** Moves time on and says when requests to append came, in milliseconds from now. */
+  async appendTimes(ms: number, stepMs = 10): Promise<number[]> {
+    const start = this.clock.monotonic();
+    const times: number[] = [];
+    for (let at = 0; at < ms; at += stepMs) {
+      const before = this.bigquery.appendRequests;
+      await this.clock.advance(stepMs, stepMs);
+      const came = this.bigquery.appendRequests - before;
+      times.push(...Array.from({ length: came }, () => this.clock.monotonic() - start));
+    }
+    return times;
   }
 
   /** Moves time on until every message is acked. */
