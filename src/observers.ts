@@ -1,5 +1,6 @@
 /** What the rooms tell about their work, counted as the metrics of one pipeline. */
 import type { AppendObserver } from "./bigquery/append-observer.ts";
+import type { DedupeObserver } from "./dedupe/deduplicated-source.ts";
 import type { PipelineObserver } from "./pipeline.ts";
 import type { PullObserver } from "./source/pull-observer.ts";
 import type { PipelineMetrics } from "./telemetry/metrics.ts";
@@ -55,4 +56,9 @@ export function observePipeline(metrics: PipelineMetrics): PipelineObserver {
     letterFailed: (why) => metrics.count("failedDeadLetters", 1, why),
     givenBack: (messages) => metrics.count("givenBackMessages", messages),
   };
+}
+
+/** Counts duplicates. */
+export function observeDedupe(metrics: PipelineMetrics): DedupeObserver {
+  return { skipped: (messages) => metrics.count("skippedDuplicates", messages) };
 }

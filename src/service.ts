@@ -9,12 +9,15 @@ import { BigQueryDestination } from "./bigquery/bigquery-destination.ts";
 import { type Config, mappingOptionsOf } from "./config-file.ts";
 import type { PipelineConfig } from "./config.ts";
 import { DeadLetterTopic } from "./dead-letter/dead-letter-topic.ts";
+import { DeduplicatedSource } from "./dedupe/deduplicated-source.ts";
+import { IdMemory } from "./dedupe/id-memory.ts";
 import { type HttpServer, startHttpServer } from "./http/server.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import type { Credentials } from "./lib/endpoint.ts";
 import { version } from "./lib/version.ts";
-import { observeAppends, observePipeline, observePull } from "./observers.ts";
+import { observeAppends, observeDedupe, observePipeline, observePull } from "./observers.ts";
 import { Pipeline } from "./pipeline.ts";
+import type { Source } from "./source/source.ts";
 import { StreamingPull } from "./source/streaming-pull.ts";
 import { readinessOf } from "./telemetry/health.ts";
 import { PipelineMetrics } from "./telemetry/metrics.ts";
@@ -143,7 +146,7 @@ function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: S
   const { name, subscription, bigquery, deadLetter, pull, leases, batch, append } = config;
   const metrics = new PipelineMetrics(name);
   const common = { ...surroundings, log: surroundings.log.child({ pipeline: name }) };
-  const source = new StreamingPull({
+  const pulled = new StreamingPull({
     ...common,
     subscription,
     endpoint: endpoints.pubsub,
@@ -179,13 +182,27 @@ function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: S
           endpoint: endpoints.pubsub,
         });
   const pipeline = new Pipeline({
-    source,
+    source: deduplicated(pulled, config, metrics, common.clock),
     destination,
     deadLetters,
     observer: observePipeline(metrics),
     clock: common.clock,
   });
   return { name, pipeline, metrics };
+}
+
+/** The source as it is, unless the configuration has `dedupe`. */
+function deduplicated(
+  source: Source,
+  { dedupe, pull }: PipelineConfig,
+  metrics: PipelineMetrics,
+  clock: Clock,
+): Source {
+  if (!dedupe) return source;
+  // A response may overshoot the limit.
+  const maxUnderWay = 2 * pull.maxOutstandingMessages;
+  const memory = new IdMemory({ windowMs: dedupe.window, maxIds: dedupe.maxIds, maxUnderWay });
+  return new DeduplicatedSource(source, memory, clock, observeDedupe(metrics));
 }
 
 function healthOf({ name, pipeline }: RunningPipeline): { name: string; state: Pipeline["state"]; reason: string } {

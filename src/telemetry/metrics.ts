@@ -39,6 +39,10 @@ export const counters = {
     name: "millrace_given_back_messages_total",
     help: "Messages that are given back without a row or a letter: refused without a dead-letter topic, or left over by a drain.",
   },
+  skippedDuplicates: {
+    name: "millrace_duplicates_skipped_total",
+    help: "Messages that came again and are acked without a second row (dedupe).",
+  },
   failedAckMessages: {
     name: "millrace_ack_failures_total",
     help: "Messages whose ack, nack or extension was given up; the service delivers them again.",
