@@ -20,7 +20,10 @@ import { SendQueue, type SendQueueOptions } from "./send-queue.ts";
 export interface AppenderOptions extends SendQueueOptions {
   /** There may be room for another request, or another state to show. */
   progressed(): void;
-  /** The table has another schema than a connection began with. */
+  /**
+   * The table has another schema than a connection began with; or it may have, and nobody will tell: of changes the
+   * service tells only connections that are older.
+   */
   schemaUpdated(): void;
   /** Looks at the table again; resolves to true when these rows have to be transcoded again. Never rejects. */
   outdated(transcoder: Transcoder): Promise<boolean>;
@@ -47,6 +50,7 @@ export class Appender {
     this.#queue = new SendQueue(options, {
       answered: (request, answer, stream) => this.#answered(request, answer, stream),
       broken: (end, unanswered) => this.#broken(end, unanswered),
+      closed: () => options.schemaUpdated(),
     });
   }
 
@@ -146,6 +150,7 @@ export class Appender {
       case "reopen":
         if (!verdict.idle) this.#queue.shut(verdict, unanswered);
         this.#putBack(unanswered, "unavailable");
+        this.#options.schemaUpdated();
         break;
       case "quota":
       case "setup":

@@ -27,6 +27,8 @@ export interface SendQueueEvents {
   answered(request: AppendRequest, answer: AppendAnswer, stream: AppendStream): void;
   /** A connection has ended over these requests, which may or may not be in the table. */
   broken(end: CallEnd, unanswered: readonly AppendRequest[]): void;
+  /** A connection has ended with everything answered: for want of traffic, or because we wished it. */
+  closed(): void;
 }
 
 export class SendQueue {
@@ -53,8 +55,8 @@ export class SendQueue {
       },
       ended: (end, unanswered) => {
         this.#landed(unanswered);
-        // Without requests it was closed for want of traffic, or because we wished it.
         if (unanswered.length > 0) events.broken(end, unanswered);
+        else events.closed();
       },
       resized: (connections) => options.observer.connections(connections),
     });
