@@ -1,5 +1,6 @@
 /** What the rooms tell about their work, counted as the metrics of one pipeline. */
 import type { AppendObserver } from "./bigquery/append-observer.ts";
+import type { BreakerObserver } from "./breaker/refusal-breaker.ts";
 import type { DedupeObserver } from "./dedupe/deduplicated-source.ts";
 import type { PipelineObserver } from "./pipeline.ts";
 import type { PullObserver } from "./source/pull-observer.ts";
@@ -61,4 +62,9 @@ export function observePipeline(metrics: PipelineMetrics): PipelineObserver {
 /** Counts duplicates. */
 export function observeDedupe(metrics: PipelineMetrics): DedupeObserver {
   return { skipped: (messages) => metrics.count("skippedDuplicates", messages) };
+}
+
+/** Counts how often the breaker trips. */
+export function observeBreaker(metrics: PipelineMetrics): BreakerObserver {
+  return { tripped: () => metrics.count("breakerTrips", 1) };
 }

@@ -4,6 +4,7 @@
  * The only settle of the program stands at the end of the way, after both writes: a message is acked when its row is
  * durable, its letter is published or it was skipped; else it is given back.
  */
+import type { Breaker } from "./breaker/breaker.ts";
 import type { DeadLetter, DeadLetterQueue, LetterFailure, PublishResult } from "./dead-letter/dead-letter.ts";
 import type { Destination } from "./destination.ts";
 import { type Clock, pause } from "./lib/clock.ts";
@@ -16,6 +17,8 @@ export interface PipelineParts {
   readonly destination: Destination;
   /** Undefined: a refused message is given back, with a pause that grows. */
   readonly deadLetters: DeadLetterQueue | undefined;
+  /** Undefined: however many messages are refused, they are dead-lettered. */
+  readonly breaker: Breaker | undefined;
   readonly observer: PipelineObserver;
   readonly clock: Clock;
 }
@@ -39,6 +42,7 @@ export class Pipeline {
   readonly #source: Source;
   readonly #destination: Destination;
   readonly #deadLetters: DeadLetterQueue | undefined;
+  readonly #breaker: Breaker | undefined;
   readonly #observer: PipelineObserver;
   readonly #clock: Clock;
   readonly #redelivery = new RedeliveryPause();
@@ -47,17 +51,19 @@ export class Pipeline {
   readonly #underWay = new Set<Promise<void>>();
   #pulled: Promise<void> = Promise.resolve();
   #phase: "DRAINING" | "STOPPED" | undefined;
+  readonly #failed = Promise.withResolvers<void>();
   #failure: Error | undefined;
 
-  constructor({ source, destination, deadLetters, observer, clock }: PipelineParts) {
+  constructor({ source, destination, deadLetters, breaker, observer, clock }: PipelineParts) {
     this.#source = source;
     this.#destination = destination;
     this.#deadLetters = deadLetters;
+    this.#breaker = breaker;
     this.#observer = observer;
     this.#clock = clock;
   }
 
-  /** What keeps the pipeline from its work: of the destination, else of the source, else of the dead letters. */
+  /** What keeps the pipeline from its work: the destination, else the source, else the breaker, else the dead letters. */
   get state(): PipelineState {
     return this.#phase ?? this.#ailing?.state ?? "ACTIVE";
   }
@@ -67,14 +73,15 @@ export class Pipeline {
   }
 
   get #ailing(): { readonly state: PipelineState; readonly stateReason: string } | undefined {
-    return [this.#destination, this.#source, this.#deadLetters].find((part) => part && part.state !== "ACTIVE");
+    const parts = [this.#destination, this.#source, this.#breaker, this.#deadLetters];
+    return parts.find((part) => part && part.state !== "ACTIVE");
   }
 
   /** Runs until it is drained. Rejects when one of its parts fails in a way that no retry can mend: a defect. */
   async run(): Promise<void> {
     this.#pulled = this.#pull(this.#pulling.signal);
     await this.#pulled.catch((error: unknown) => this.#fail(error));
-    await Promise.all(this.#underWay);
+    await Promise.race([Promise.all(this.#underWay), this.#failed.promise]);
     if (this.#failure) throw this.#failure;
   }
 
@@ -87,18 +94,20 @@ export class Pipeline {
         .catch((error: unknown) => this.#fail(error))
         .finally(() => this.#underWay.delete(way));
       this.#underWay.add(way);
+      await this.#breaker?.taken(batch.length, signal);
     }
   }
 
   async #way(batch: MessageBatch): Promise<void> {
     const outcomes = await this.#destination.deliver(batch, this.#delivering.signal);
+    this.#breaker?.judge(outcomes);
     const published = await this.#publish(lettersOf(batch, outcomes));
     await this.#source.settle(batch, this.#fatesOf(batch, outcomes, published));
   }
 
-  /** Message index → whether its letter is published. Empty without a dead-letter topic. */
+  /** Message index → whether its letter is published. Empty without a dead-letter topic, and while the breaker has tripped. */
   async #publish(letters: readonly DeadLetter[]): Promise<ReadonlyMap<number, PublishResult>> {
-    if (!this.#deadLetters || letters.length === 0) return new Map();
+    if (!this.#deadLetters || this.#breaker?.state === "TRIPPED" || letters.length === 0) return new Map();
     const results = await this.#deadLetters.publish(letters);
     this.#observer.deadLettered(results.filter(({ ok }) => ok).length);
     for (const result of results) if (!result.ok) this.#observer.letterFailed(result.why);
@@ -121,6 +130,7 @@ export class Pipeline {
   /** A defect: nothing more is pulled; what it concerns stays unsettled and will be delivered again. */
   #fail(error: unknown): void {
     this.#failure ??= error instanceof Error ? error : new Error(String(error));
+    this.#failed.resolve();
     this.#pulling.abort();
   }
 

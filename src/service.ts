@@ -6,6 +6,7 @@
  */
 import type { Logger } from "pino";
 import { BigQueryDestination } from "./bigquery/bigquery-destination.ts";
+import { RefusalBreaker } from "./breaker/refusal-breaker.ts";
 import { type Config, mappingOptionsOf } from "./config-file.ts";
 import type { PipelineConfig } from "./config.ts";
 import { DeadLetterTopic } from "./dead-letter/dead-letter-topic.ts";
@@ -15,7 +16,7 @@ import { type HttpServer, startHttpServer } from "./http/server.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import type { Credentials } from "./lib/endpoint.ts";
 import { version } from "./lib/version.ts";
-import { observeAppends, observeDedupe, observePipeline, observePull } from "./observers.ts";
+import { observeAppends, observeBreaker, observeDedupe, observePipeline, observePull } from "./observers.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { Source } from "./source/source.ts";
 import { StreamingPull } from "./source/streaming-pull.ts";
@@ -143,7 +144,7 @@ interface Surroundings {
 }
 
 function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: Surroundings): RunningPipeline {
-  const { name, subscription, bigquery, deadLetter, pull, leases, batch, append } = config;
+  const { name, subscription, bigquery, deadLetter, breaker, pull, leases, batch, append } = config;
   const metrics = new PipelineMetrics(name);
   const common = { ...surroundings, log: surroundings.log.child({ pipeline: name }) };
   const pulled = new StreamingPull({
@@ -185,6 +186,7 @@ function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: S
     source: deduplicated(pulled, config, metrics, common.clock),
     destination,
     deadLetters,
+    breaker: breaker && new RefusalBreaker({ ...common, ...breaker, observer: observeBreaker(metrics) }),
     observer: observePipeline(metrics),
     clock: common.clock,
   });

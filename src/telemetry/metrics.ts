@@ -39,6 +39,10 @@ export const counters = {
     name: "millrace_given_back_messages_total",
     help: "Messages that are given back without a row or a letter: refused without a dead-letter topic, or left over by a drain.",
   },
+  breakerTrips: {
+    name: "millrace_breaker_trips_total",
+    help: "Times that the breaker stopped the pipeline because too many messages were refused.",
+  },
   skippedDuplicates: {
     name: "millrace_duplicates_skipped_total",
     help: "Messages that came again and are acked without a second row (dedupe).",

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Breaker } from "../../src/breaker/breaker.ts";
 import type { DeadLetter, DeadLetterQueue, PublishResult } from "../../src/dead-letter/dead-letter.ts";
 import type { Destination } from "../../src/destination.ts";
 import type { Refusal } from "../../src/errors.ts";
@@ -17,6 +18,7 @@ class Story {
   readonly source: FakeSource;
   readonly destination: FakeDestination;
   readonly deadLetters: FakeDeadLetters;
+  breaker: Breaker | undefined;
   readonly observer: PipelineObserver = {
     deadLettered: (letters) => this.actions.push(`count ${letters} letters`),
     letterFailed: (why) => this.actions.push(`count a letter ${why}`),
@@ -37,6 +39,7 @@ class Story {
       observer,
       clock,
       deadLetters: withDeadLetters ? this.deadLetters : undefined,
+      breaker: this.breaker,
     });
   }
 }
@@ -259,6 +262,41 @@ describe("the way of a batch", () => {
   });
 });
 
+describe("a breaker", () => {
+  test("that trips over a batch has its refused messages given back, not dead-lettered, and nothing more taken", async () => {
+    const story = new Story([batchOf("a", 2), batchOf("b", 1)]);
+    const released = Promise.withResolvers<void>();
+    const breaker = {
+      state: "ACTIVE" as PipelineState,
+      stateReason: "",
+      taken: (messages: number) => {
+        story.actions.push(`took ${messages}`);
+        return released.promise;
+      },
+      judge: (outcomes: Outcomes) => {
+        story.actions.push(`judge ${outcomes.length}`);
+        Object.assign(breaker, { state: "TRIPPED", stateReason: "too many" });
+      },
+    };
+    story.breaker = breaker;
+    story.destination.outcomes = async () => new Map([[1, refused("OUT_OF_RANGE")]]);
+    const pipeline = story.pipeline();
+    expect(await actionsOf(story, pipeline)).toEqual([
+      "pull a",
+      "deliver a",
+      "took 2",
+      "delivered a",
+      "judge 2",
+      "count 1 given back",
+      "settle a: ack 1, nack 1 for 10000 ms",
+    ]);
+    expect([pipeline.state, pipeline.stateReason]).toEqual(["TRIPPED", "too many"]);
+    released.resolve();
+    await story.clock.advance(0);
+    expect(story.actions).toContain("pull b");
+  });
+});
+
 describe("start", () => {
   test("nothing is pulled before the destination is open", async () => {
     const story = new Story([batchOf("a", 1)]);
@@ -414,6 +452,13 @@ describe("a defect", () => {
     await expect(story.pipeline().run()).rejects.toThrow("a defect");
     expect(story.actions.filter((action) => action.startsWith("settle"))).toEqual(["settle good: ack 1"]);
     expect(story.actions).toContain("stop pulling");
+  });
+
+  test("is told although other batches cannot be finished", async () => {
+    const story = new Story([batchOf("held", 1), batchOf("bad", 1)]);
+    story.destination.outcomes = (batch) =>
+      idOf(batch) === "bad" ? Promise.reject(new TypeError("a defect")) : new Promise(() => undefined);
+    await expect(story.pipeline().run()).rejects.toThrow("a defect");
   });
 
   test("while opening is told", async () => {
