@@ -69,13 +69,14 @@ export class GrpcServer {
     const closed = new Promise((resolve) => {
       this.#listener.close(resolve);
     });
+    if (graceMs === 0) this.disconnectAll();
     const cut = systemClock.setTimer(() => this.disconnectAll(), graceMs);
     await new Promise((resolve) => {
       this.#grpc.tryShutdown(resolve);
     });
-    cut.cancel();
-    this.disconnectAll();
+    // A connection that has nothing to do any more closes by itself, once its last answers are sent.
     await closed;
+    cut.cancel();
   }
 
   get #address(): AddressInfo {

@@ -15,17 +15,20 @@ export function withoutColumn(before: TableState, name: string, nowMs: number): 
   return checked({ ...before, columns, modifiedMs: nowMs });
 }
 
+/** A field of REST's `schema.fields`. */
+export interface TypedField {
+  readonly name: string;
+  readonly type: string;
+  readonly [key: string]: unknown;
+}
+
 /**
  * `SET DATA TYPE`.
  *
- * @param field of REST's `schema.fields`, with the new type; mode and all else that it does not say stay as they are
+ * @param field has the new type; mode and all else that it does not say stay as they are
  * @throws ApiError 400 when there is no such column, or it cannot have that type
  */
-export function withColumnType(
-  before: TableState,
-  field: object & { readonly name: string },
-  nowMs: number,
-): TableState {
+export function withColumnType(before: TableState, field: TypedField, nowMs: number): TableState {
   const old = columnOf(before, field.name);
   const wanted = parseColumns([{ ...fieldJson(old), ...withoutParameters, ...field }])[0]!;
   if (!isWider(old, wanted)) {

@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { type Fault, Faults } from "../faults.ts";
 import type { Propagation } from "./append-destination.ts";
-import { withColumnType, withoutColumn } from "./alter-table.ts";
+import { type TypedField, withColumnType, withoutColumn } from "./alter-table.ts";
 import { keepCatalog } from "./catalog-journal.ts";
 import { Catalog } from "./catalog.ts";
 import { datasetRoutes } from "./dataset-routes.ts";
@@ -133,10 +133,10 @@ export class BigQueryEmulator {
   /**
    * `ALTER TABLE … ALTER COLUMN … SET DATA TYPE`: to a wider type, or a larger parameter.
    *
-   * @param field of REST's `schema.fields`: name and new type
+   * @param field name and new type; what it does not say stays
    * @throws ApiError 400, 404
    */
-  setColumnType(table: TableRef, field: object & { readonly name: string }): void {
+  setColumnType(table: TableRef, field: TypedField): void {
     const stored = this.#table(table);
     this.#catalog.changeTable(stored, withColumnType(stored.state, field, this.#nowMs));
   }
@@ -171,8 +171,8 @@ export class BigQueryEmulator {
   /**
    * Stops the Storage Write API; REST, tables and streams stay.
    *
-   * @param graceMs 0: all connections are cut. Else they are asked to leave (GOAWAY), AppendRows streams end with
-   *   ABORTED behind the answers that are due, and only what is open after this time is cut
+   * @param graceMs 0: all connections are cut. Else AppendRows streams end with ABORTED behind the answers that are
+   *   due, clients are asked to leave (GOAWAY), and only what is open after this time is cut
    */
   async stopStorage(graceMs = 0): Promise<void> {
     await this.#storage.stop(graceMs);

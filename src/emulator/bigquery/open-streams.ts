@@ -12,14 +12,17 @@ export class OpenStreams {
   readonly #max: number;
   readonly #open = new Set<OpenStream>();
   readonly #writers = new Map<WriteStream, OpenStream>();
+  /** Set once the server is about to stop; called when none is open. */
+  #whenEmpty: (() => void) | undefined;
 
   /** @param max of them at a time */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** @throws RpcError RESOURCE_EXHAUSTED */
+  /** @throws RpcError RESOURCE_EXHAUSTED; UNAVAILABLE when the server is about to stop */
   add(stream: OpenStream): void {
+    if (this.#whenEmpty) throw new RpcError("UNAVAILABLE", "The server is restarted");
     if (this.#open.size >= this.#max) {
       const words = `Exceeds 'Concurrent connections' quota: ${this.#max} connections are open`;
       throw new RpcError("RESOURCE_EXHAUSTED", words);
@@ -30,6 +33,7 @@ export class OpenStreams {
   remove(stream: OpenStream): void {
     this.#open.delete(stream);
     for (const [target, writer] of this.#writers) if (writer === stream) this.#writers.delete(target);
+    if (this.#open.size === 0) this.#whenEmpty?.();
   }
 
   /** A write stream that was created has one connection: the last one that came; the one before it is ended. */
@@ -40,10 +44,15 @@ export class OpenStreams {
     before?.end(new RpcError("ABORTED", `Another connection writes to the stream now. Entity: ${entity}`));
   }
 
-  /** The server is about to stop. */
-  endAll(): void {
+  /** Ends all, as a server does that is about to stop. @returns resolves when none is open */
+  async endAll(): Promise<void> {
+    const emptied = new Promise<void>((resolve) => {
+      this.#whenEmpty = resolve;
+    });
+    if (this.#open.size === 0) this.#whenEmpty?.();
     const message =
       "Closing the stream because server is restarted. This is expected and client is advised to reconnect";
     for (const stream of this.#open) stream.end(new RpcError("ABORTED", message));
+    await emptied;
   }
 }

@@ -1,5 +1,5 @@
 /** The gRPC server of the Storage Write API. It can be stopped and started on its port while tables and streams stay. */
-import type { Clock } from "../../lib/clock.ts";
+import { type Clock, pause } from "../../lib/clock.ts";
 import type { Faults } from "../faults.ts";
 import { GrpcServer } from "../grpc-server.ts";
 import type { AppendSettings } from "./append-connection.ts";
@@ -57,14 +57,15 @@ export class StorageServer {
   }
 
   /**
-   * Takes no more connections. With time to spare it asks clients to leave (GOAWAY) and ends AppendRows streams behind
-   * the answers that are due; what is open after that time is cut.
+   * Takes no more calls. With time to spare, AppendRows streams end behind the answers that are due, then clients are
+   * asked to leave (GOAWAY); what is open after that time is cut.
    */
   async stop(graceMs = 0): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
-    const closed = running?.server.close(graceMs);
-    if (graceMs > 0) running?.openStreams.endAll();
-    await closed;
+    if (!running) return;
+    const untilMs = this.#clock.monotonic() + graceMs;
+    if (graceMs > 0) await Promise.race([running.openStreams.endAll(), pause(this.#clock, graceMs)]);
+    await running.server.close(Math.max(untilMs - this.#clock.monotonic(), 0));
   }
 }

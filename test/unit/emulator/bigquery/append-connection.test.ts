@@ -3,6 +3,7 @@ import { AppendConnection, type AppendOutcome } from "../../../../src/emulator/b
 import { parseAppendRequest } from "../../../../src/emulator/bigquery/append-request.ts";
 import { Catalog } from "../../../../src/emulator/bigquery/catalog.ts";
 import { plainRow, type PlainRow } from "../../../../src/emulator/bigquery/plain-rows.ts";
+import { RateLimit } from "../../../../src/emulator/bigquery/rate-limit.ts";
 import type { StoredTable } from "../../../../src/emulator/bigquery/stored-table.ts";
 import { newTable, patchedTable } from "../../../../src/emulator/bigquery/table-resource.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
@@ -28,13 +29,14 @@ const bad = bytes("12 01 78");
 let catalog: Catalog;
 let table: StoredTable;
 let connection: AppendConnection;
+let clock: VirtualClock;
 
 beforeEach(() => {
   catalog = new Catalog();
   catalog.createDataset({ project: "p", id: "d", settings: {}, createdMs: 0 });
   table = catalog.createTable({ project: "p", dataset: "d", table: "t" }, newTable({ schema: { fields } }, 0));
   catalog.createTable({ project: "p", dataset: "d", table: "other" }, newTable({ schema: { fields } }, 0));
-  const clock = new VirtualClock(1_704_067_200_000);
+  clock = new VirtualClock(1_704_067_200_000);
   connection = new AppendConnection(catalog, clock, { maxRequestBytes: 1000 });
 });
 
@@ -202,9 +204,83 @@ describe("a schema that changes", () => {
     expect(append({ writeStream: stream, protoRows: protoData([one], idAlone) }).updatedColumns).toBeUndefined();
   });
 
-  test("a change of labels is none", () => {
+  test("a change of labels is none, nor is the schema that it has already", () => {
     append({ writeStream: stream, protoRows: protoData([one], idAlone) });
-    catalog.changeTable(table, patchedTable(table.name, table.state, { labels: { a: "b" } }, 0));
+    catalog.changeTable(table, patchedTable(table.name, table.state, { labels: { a: "b" }, schema: { fields } }, 0));
     expect(append({ protoRows: protoData([one]) }).updatedColumns).toBeUndefined();
+  });
+});
+
+describe("changes that reach rows late", () => {
+  const delayMs = 90_000;
+  const grown = { schema: { fields: [...fields, { name: "more", type: "STRING" }] } };
+  const idAndMore = descriptor([field("id", 1, "int64"), field("more", 2, "string")]);
+
+  function open(settings: object): (message: object) => AppendOutcome {
+    const late = new AppendConnection(catalog, clock, { maxRequestBytes: 1000, ...settings });
+    return (message) => late.append(parseAppendRequest(appendRequest({ writeStream: stream, ...message })));
+  }
+
+  function grow(): void {
+    catalog.changeTable(table, patchedTable(table.name, table.state, grown, clock.now()));
+  }
+
+  test("a new column is an extra field until the delay is over, then it is told and taken", async () => {
+    const send = open({ schemaDelayMs: delayMs });
+    expect(send({ protoRows: protoData([one], idAlone) }).updatedColumns).toBeUndefined();
+    grow();
+    await clock.advance(delayMs - 1);
+    const early = send({ protoRows: protoData([two], idAndMore) });
+    expect(early.refusal?.storageFault?.code).toBe("SCHEMA_MISMATCH_EXTRA_FIELDS");
+    expect(send({ protoRows: protoData([one], idAlone) }).updatedColumns).toBeUndefined();
+    await clock.advance(1);
+    expect(send({ protoRows: protoData([two], idAndMore) }).refusal).toBeUndefined();
+    expect(rows().map(({ id, more }) => [id, more])).toEqual([
+      ["1", null],
+      ["1", null],
+      ["2", "x"],
+    ]);
+  });
+
+  test("is told on connections that were open before the change, and on no other", async () => {
+    const [before, after] = [open({ schemaDelayMs: delayMs }), open({ schemaDelayMs: delayMs })];
+    before({ protoRows: protoData([one], idAlone) });
+    grow();
+    after({ protoRows: protoData([one], idAlone) });
+    await clock.advance(delayMs);
+    const message = { protoRows: protoData([one], idAlone) };
+    expect(
+      [before(message), after(message), before(message)].map(({ updatedColumns }) => updatedColumns?.length),
+    ).toEqual([4, undefined, undefined]);
+  });
+
+  test("a table that takes the place of a deleted one is not found for a while; one that is new is found at once", async () => {
+    const send = open({ recreationDelayMs: delayMs });
+    expect(send({ protoRows: protoData([one], idAlone) }).refusal).toBeUndefined();
+    catalog.deleteTable(table.name);
+    table = catalog.createTable(table.name, newTable({ schema: { fields } }, clock.now()));
+    await clock.advance(delayMs - 1);
+    expect(send({ protoRows: protoData([two], idAndNote) }).refusal?.storageFault?.code).toBe("TABLE_NOT_FOUND");
+    await clock.advance(1);
+    expect(send({ protoRows: protoData([two], idAndNote) }).refusal).toBeUndefined();
+    expect(rows().map(({ id }) => id)).toEqual(["2"]);
+  });
+});
+
+describe("throughput", () => {
+  test("beyond it a request is refused in its answer, and the connection goes on", async () => {
+    const protoRows = protoData([one], idAlone);
+    const bytes = appendRequest({ writeStream: stream, protoRows }).length;
+    const throughput = new RateLimit(clock, bytes * 2, 1000);
+    const limited = new AppendConnection(catalog, clock, { maxRequestBytes: 1000, throughput });
+    const send = (): AppendOutcome =>
+      limited.append(parseAppendRequest(appendRequest({ writeStream: stream, protoRows })));
+    expect([send(), send(), send()].map(refusal)).toEqual([
+      "undefined: undefined",
+      "undefined: undefined",
+      "RESOURCE_EXHAUSTED: Exceeds 'AppendRows throughput' quota. Try again later",
+    ]);
+    await clock.advance(500);
+    expect(send().refusal).toBeUndefined();
   });
 });

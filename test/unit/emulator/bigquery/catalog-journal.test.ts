@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { withoutColumn } from "../../../../src/emulator/bigquery/alter-table.ts";
 import { AppendConnection } from "../../../../src/emulator/bigquery/append-connection.ts";
 import { parseAppendRequest } from "../../../../src/emulator/bigquery/append-request.ts";
 import { keepCatalog } from "../../../../src/emulator/bigquery/catalog-journal.ts";
@@ -151,4 +152,34 @@ test("write streams are there at the next start: offsets, rows that wait, what w
   expect(found.counts).toEqual([1, 3, 1, 1]);
   expect(found.commit).toMatchObject({ streamErrors: [{ code: "STREAM_ALREADY_COMMITTED" }] });
   expect(session(rows).map(({ id }) => id)).toEqual(["1", "2", "3", "5", "7", "4", "6"]);
+});
+
+test("rows for columns that are no more, because they came before the change was known, are read as they were", () => {
+  const clock = new VirtualClock();
+  const schemaDelayMs = 1000;
+  const before = session((catalog) => {
+    createTable(catalog);
+    const table = catalog.table(name);
+    catalog.changeTable(table, withoutColumn(table.state, "uuid", clock.now()));
+    const connection = new AppendConnection(catalog, clock, { maxRequestBytes: 10_000, schemaDelayMs });
+    const withUuid = descriptor([field("id", 1, "int64"), field("uuid", 2, "string")]);
+    const protoRows = protoData([bytes("08 01 12 01 78")], withUuid);
+    const request = parseAppendRequest(appendRequest({ writeStream: defaultStream, protoRows }));
+    expect(connection.append(request).refusal).toBeUndefined();
+    return rows(catalog);
+  });
+  expect(before).toEqual([{ id: "1" }]);
+  expect(session(rows)).toEqual(before);
+});
+
+test("what was cleared is gone from the file, and what came after is there", () => {
+  session((catalog) => {
+    createTable(catalog);
+    append(catalog, [1, 2]);
+    catalog.clear();
+    expect(catalog.findTable(name)).toBeUndefined();
+    createTable(catalog);
+    append(catalog, [3]);
+  });
+  expect(session(rows).map(({ id }) => id)).toEqual(["3"]);
 });
