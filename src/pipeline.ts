@@ -88,6 +88,7 @@ export class Pipeline {
   async #pull(signal: AbortSignal): Promise<void> {
     await this.#destination.open(signal);
     if (!signal.aborted) await this.#source.open(signal);
+    if (!signal.aborted) await this.#deadLetters?.open(signal);
     if (signal.aborted) return;
     for await (const batch of this.#source.batches(signal)) {
       const way = this.#way(batch)

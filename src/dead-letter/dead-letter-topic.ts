@@ -25,6 +25,8 @@ export interface DeadLetterTopicOptions extends LetterOrigin, LetterLimits {
   readonly topic: string;
   readonly endpoint: Endpoint;
   readonly credentials: Credentials | undefined;
+  /** Asks for the topic that the messages come from; undefined when that cannot be seen. Never rejects. */
+  readonly sourceTopic: (signal: AbortSignal) => Promise<string | undefined>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random?: () => number;
@@ -55,6 +57,8 @@ function notPublished(why: LetterFailure, reason: string): PublishResult {
   return { ok: false, why, reason };
 }
 
+/** How often it is looked whether the subscription has another topic by now. */
+const sourceTopicIntervalMs = 10_000;
 const maxRequestsInFlight = 16;
 const callTimeoutMs = 60_000;
 /** So many failures in a row are told; fewer are ordinary. */
@@ -88,6 +92,19 @@ export class DeadLetterTopic implements DeadLetterQueue {
 
   get stateReason(): string {
     return this.#told.reason;
+  }
+
+  /** Holds as long as the dead-letter topic is the one that the subscription belongs to: letters would come back as messages. */
+  async open(signal: AbortSignal): Promise<void> {
+    const { topic, subscription, sourceTopic, clock } = this.#options;
+    while ((await sourceTopic(signal)) === topic && !signal.aborted) {
+      this.#told.become(
+        "MISCONFIGURED",
+        `Dead-letter topic ${topic} is the topic of ${subscription} itself: every dead letter would come back as a message. Nothing is pulled. Name another topic in "deadLetter.topic", or give the subscription another one.`,
+      );
+      await pause(clock, sourceTopicIntervalMs, signal);
+    }
+    this.#told.become("ACTIVE");
   }
 
   /**

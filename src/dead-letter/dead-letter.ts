@@ -24,6 +24,8 @@ export type PublishResult =
   | { readonly ok: false; readonly why: LetterFailure; readonly reason: string };
 
 export interface DeadLetterQueue {
+  /** Resolves when messages may be pulled: their letters would not come back as messages, as far as that can be seen. */
+  open(signal: AbortSignal): Promise<void>;
   readonly state: PipelineState;
   /** One sentence for a person about a state other than ACTIVE; empty otherwise. */
   readonly stateReason: string;

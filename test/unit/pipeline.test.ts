@@ -118,11 +118,16 @@ class FakeDeadLetters implements DeadLetterQueue {
   state: PipelineState = "ACTIVE";
   stateReason = "";
   result: (letter: DeadLetter) => PublishResult = () => ({ ok: true });
+  opened: Promise<void> = Promise.resolve();
   confirmed: Promise<void> = Promise.resolve();
   readonly #actions: string[];
 
   constructor(actions: string[]) {
     this.#actions = actions;
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    await Promise.race([this.opened, aborted(signal)]);
   }
 
   async publish(letters: readonly DeadLetter[]): Promise<readonly PublishResult[]> {
@@ -308,6 +313,18 @@ describe("start", () => {
     opened.resolve();
     await story.clock.advance(0);
     expect(story.actions.slice(0, 3)).toEqual(["open destination", "open source", "pull a"]);
+  });
+
+  test("nothing is pulled before the dead-letter topic may be published to", async () => {
+    const story = new Story([batchOf("a", 1)]);
+    const opened = Promise.withResolvers<void>();
+    story.deadLetters.opened = opened.promise;
+    void story.pipeline().run();
+    await story.clock.advance(60_000);
+    expect(story.actions).toEqual(["open destination", "open source"]);
+    opened.resolve();
+    await story.clock.advance(0);
+    expect(story.actions[2]).toBe("pull a");
   });
 
   test("the state is that of the part that is held, in the order destination, source, dead letters", () => {

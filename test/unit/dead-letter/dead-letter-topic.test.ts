@@ -27,6 +27,7 @@ function open(changes: Partial<DeadLetterTopicOptions> = {}): DeadLetterTopic {
   const topic = new DeadLetterTopic({
     topic: topicName,
     maxDeliveryAttempts: 5,
+    sourceTopic: async () => undefined,
     subscription: "projects/acme/subscriptions/orders",
     pipeline: "orders",
     endpoint: { host: "127.0.0.1", port: server.port, plaintext: true },
@@ -70,6 +71,40 @@ test("more than a thousand letters take several requests", async () => {
   const results = await open().publish(letters(...Array.from({ length: 2001 }, (_, i) => String(i))));
   expect(results.every(({ ok }) => ok)).toBe(true);
   expect(server.taken.map(({ messages }) => messages.length)).toEqual([1000, 1000, 1]);
+});
+
+describe("opening", () => {
+  test("holds while the dead-letter topic is that of the subscription, and goes on when it is not any more", async () => {
+    const clock = new VirtualClock();
+    let source: string | undefined = topicName;
+    const topic = open({ clock, sourceTopic: async () => source });
+    let opened = false;
+    void topic.open(new AbortController().signal).then(() => (opened = true));
+    await clock.advance(3_600_000);
+    expect(opened).toBe(false);
+    expect(topic.state).toBe("MISCONFIGURED");
+    expect(topic.stateReason).toContain(`${topicName} is the topic of projects/acme/subscriptions/orders itself`);
+    source = "projects/acme/topics/orders";
+    await clock.advance(10_000);
+    expect(opened).toBe(true);
+    expect(topic).toMatchObject({ state: "ACTIVE", stateReason: "" });
+  });
+
+  test("goes on when the subscription's topic cannot be seen", async () => {
+    const topic = open();
+    await topic.open(new AbortController().signal);
+    expect(topic.state).toBe("ACTIVE");
+  });
+
+  test("ends when it is given up", async () => {
+    const clock = new VirtualClock();
+    const giveUp = new AbortController();
+    const opened = open({ clock, sourceTopic: async () => topicName }).open(giveUp.signal);
+    await clock.advance(15_000);
+    giveUp.abort();
+    await opened;
+    expect(clock.pending).toBe(0);
+  });
 });
 
 describe("order", () => {
