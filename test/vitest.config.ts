@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     include: ["test/**/*.test.ts"],
-    exclude: ["test/fault/acceptance/**"],
+    exclude: ["test/fault/acceptance/**", "test/fault/**/*.long.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     env: { METADATA_SERVER_DETECTION: "none" },

@@ -34,11 +34,17 @@ const quickStart = { NODE_COMPILE_CACHE: join(tmpdir(), "millrace-compile-cache"
 const beyondLeasesMs = 601_000;
 
 export interface WorldOptions {
+  /** Of the table; `id` and `name` when absent. */
+  readonly columns?: readonly object[];
   readonly faults?: Partial<FaultScript>;
   /** Of the subscription, such as `enableMessageOrdering`. */
   readonly subscription?: object;
   /** Options of the pipeline, beside names. */
   readonly pipeline?: object;
+  /** Other endpoints than those of the servers, by option. */
+  readonly endpoints?: Readonly<Record<string, string>>;
+  /** Added to the environment of the processes. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** Of the processes, such as `--max-old-space-size=…`. */
   readonly nodeOptions?: readonly string[];
 }
@@ -50,7 +56,7 @@ export class World {
   readonly bigquery: BigQueryEmulator;
   readonly #options: WorldOptions;
   readonly #processes: MillraceProcess[] = [];
-  #columns = columns;
+  #columns: readonly object[];
   /** Most resident bytes of any process. */
   rssMax = 0;
   /** Messages that were published again with a new subscription. */
@@ -58,6 +64,7 @@ export class World {
 
   private constructor(options: WorldOptions, clock: PushedClock, pubsub: PubSubEmulator, bigquery: BigQueryEmulator) {
     this.#options = options;
+    this.#columns = options.columns ?? columns;
     this.clock = clock;
     this.pubsub = pubsub;
     this.bigquery = bigquery;
@@ -65,7 +72,7 @@ export class World {
     pubsub.createTopic(deadTopic);
     this.#createSubscription();
     pubsub.createSubscription({ name: deadSubscription, topic: deadTopic });
-    bigquery.createTable(table, columns);
+    bigquery.createTable(table, this.#columns);
   }
 
   static async open(options: WorldOptions = {}): Promise<World> {
@@ -123,9 +130,11 @@ export class World {
         pubsub: `${pubsub.host}:${pubsub.port}`,
         bigquery: `http://${bigquery.host}:${bigquery.restPort}`,
         bigqueryStorage: `${bigquery.host}:${bigquery.storagePort}`,
+        ...this.#options.endpoints,
       },
     };
-    this.#processes.push(MillraceProcess.start(config, this.#options.nodeOptions, quickStart));
+    const { nodeOptions, variables } = this.#options;
+    this.#processes.push(MillraceProcess.start(config, nodeOptions, { ...quickStart, ...variables }));
     return this.millrace;
   }
 

@@ -5,8 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { eventually } from "./eventually.ts";
+import type { ProbeLine } from "./process-probe.ts";
 
 const cli = new URL("../../src/cli.ts", import.meta.url).pathname;
+
+/** Options of a process that can be asked for its heap and its lag. */
+export const probed: readonly string[] = [
+  "--expose-gc",
+  "--import",
+  new URL("./process-probe.ts", import.meta.url).href,
+];
 
 export interface LogLine {
   readonly msg: string;
@@ -60,6 +68,18 @@ export class MillraceProcess {
       .slice(0, -1)
       .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line) as LogLine);
+  }
+
+  /**
+   * Has the process collect garbage and tell of itself; it has to be started with `probed`.
+   *
+   * @throws Error when it does not answer
+   */
+  async probe(): Promise<ProbeLine> {
+    const lines = (): LogLine[] => this.log.filter((line) => "probe" in line);
+    const before = lines().length;
+    this.signal("SIGUSR2");
+    return eventually("the process tells of itself", () => lines()[before] as unknown as ProbeLine | undefined);
   }
 
   /** Everything the process wrote to standard error. */

@@ -1,0 +1,103 @@
+/** Cases that users of other consumers have reported: delivery. Their list is test/fixtures/public-cases.json. */
+import { expect, onTestFinished, test } from "vitest";
+import { eventually } from "../../support/eventually.ts";
+import { Stage } from "../stage.ts";
+import { World } from "../world.ts";
+
+test("de-02 Extending thousands of leases at once", async () => {
+  const messages = 6000;
+  const stage = await Stage.running({
+    pipeline: { pull: { maxOutstandingMessages: 8000 } },
+    faults: { bigquery: [{ method: "AppendRows", delayMs: 30_000 }] },
+  });
+  stage.publishNumbered(1, messages);
+  await stage.clock.until("all are held", () => stage.status.outstanding === messages, 5000);
+  await stage.settled();
+  expect(stage.rowCount).toBe(messages);
+  // No lease ran out; the server takes no request of more than 512 KiB.
+  expect(stage.deliveries).toBe(messages);
+  const extensions = stage.pubsub.faults.calls("ModifyAckDeadline");
+  // At most 2,500 a request.
+  expect(extensions).toBeGreaterThanOrEqual(Math.ceil(messages / 2500));
+  expect(extensions).toBeLessThanOrEqual(5 * Math.ceil(messages / 2500));
+  expect(stage.pubsub.faults.calls("Acknowledge")).toBeGreaterThanOrEqual(Math.ceil(messages / 2500));
+});
+
+test("de-03 Slots freed when a lease runs out", async () => {
+  const [limit, messages] = [100, 5000];
+  const stage = await Stage.running({
+    pipeline: { pull: { maxOutstandingMessages: limit }, leases: { maxAckExtensionPeriod: "15s" } },
+    faults: { bigquery: [{ method: "AppendRows", untilMs: 120_000, delayMs: 120_000 }] },
+  });
+  stage.publishNumbered(1, messages);
+  let held = 0;
+  for (let second = 0; second < 120; second++) {
+    await stage.clock.advance(1000, 250);
+    held = Math.max(held, stage.status.outstanding);
+  }
+  await stage.settled(240_000);
+  expect(held).toBeLessThanOrEqual(2 * limit);
+  expect(new Set(stage.rows.map((row) => row["id"])).size).toBe(messages);
+  expect(stage.letters).toEqual([]);
+});
+
+test("de-04 Ack refused under exactly-once delivery", async () => {
+  const world = await World.open({
+    subscription: { enableExactlyOnceDelivery: true },
+    faults: {
+      pubsub: [
+        { method: "Acknowledge", call: 1, ackErrors: { code: "TRANSIENT_FAILURE_OTHER" } },
+        { method: "Acknowledge", call: 2, ackErrors: { code: "PERMANENT_FAILURE_INVALID_ACK_ID" } },
+      ],
+    },
+  });
+  onTestFinished(() => world.close());
+  const millrace = await world.start().ready();
+  world.publish([world.ledger.publish("good")]);
+  await eventually("the refused ack is counted", async () => {
+    const text = await (await fetch(`${await millrace.url()}/metrics`)).text();
+    return /^millrace_ack_failures_total\{.*kind="ack".*\} 1$/m.test(text) || undefined;
+  });
+  world.endLeases();
+  await eventually("every message is settled", () => (world.unsettled === 0 ? true : undefined));
+  expect(await world.stop()).toBe(0);
+  world.settleLedger();
+  const [entry] = world.ledger.entries;
+  expect(entry!.rows).toBeGreaterThanOrEqual(1);
+  expect(entry!.rows).toBeLessThanOrEqual(2);
+  expect(entry!.letters).toBe(0);
+  // The transient failure is tried again, the permanent one is not: the third is that of the new delivery.
+  expect(world.pubsub.faults.calls("Acknowledge")).toBe(3);
+});
+
+test("de-06 Poison messages use up all slots", async () => {
+  const stage = await Stage.running({ pipeline: { pull: { maxOutstandingMessages: 20 } }, deadLetters: "nowhere" });
+  stage.publish(Array.from({ length: 50 }, (_, i) => ({ data: `not JSON ${i}` })));
+  stage.publishNumbered(1, 50);
+  await stage.clock.advance(30_000);
+  expect(new Set(stage.rows.map((row) => row["id"])).size).toBe(50);
+  await stage.clock.advance(30_000);
+  const firstMinute = stage.deliveries - 50;
+  await stage.clock.advance(9 * 60_000);
+  const before = stage.deliveries;
+  await stage.clock.advance(60_000);
+  const eleventhMinute = stage.deliveries - before;
+  expect(stage.status.refused["MALFORMED_PAYLOAD"]).toBeGreaterThanOrEqual(50);
+  expect(firstMinute).toBeLessThan(50 * 10);
+  expect(eleventhMinute).toBeLessThan(firstMinute);
+  expect(stage.rowCount).toBe(50);
+  expect(stage.unsettled).toBe(50);
+});
+
+test("de-07 Order kept when an earlier append is retried", async () => {
+  const stage = await Stage.running({
+    subscription: { enableMessageOrdering: true },
+    pipeline: { batch: { maxRows: 1 } },
+    faults: { bigquery: [{ method: "AppendRows", call: 2, status: "UNAVAILABLE" }] },
+  });
+  const names = ["v1", "v2", "v3", "v4", "v5"];
+  stage.publish(names.map((name) => ({ data: JSON.stringify({ id: 1, name }), orderingKey: "k" })));
+  await stage.settled();
+  // A repetition after its original would be fine, a swap is not.
+  expect([...new Set(stage.rows.map((row) => row["name"]))]).toEqual(names);
+});
