@@ -74,7 +74,9 @@ export class Pipeline {
 
   get #ailing(): { readonly state: PipelineState; readonly stateReason: string } | undefined {
     const parts = [this.#destination, this.#source, this.#breaker, this.#deadLetters];
-    return parts.find((part) => part && part.state !== "ACTIVE");
+    const ailing = parts.filter((part) => part && part.state !== "ACTIVE");
+    // One that is only starting may be waiting for another.
+    return ailing.find((part) => part?.state !== "STARTING") ?? ailing[0];
   }
 
   /** Runs until it is drained. Rejects when one of its parts fails in a way that no retry can mend: a defect. */
@@ -87,8 +89,8 @@ export class Pipeline {
 
   async #pull(signal: AbortSignal): Promise<void> {
     await this.#destination.open(signal);
-    if (!signal.aborted) await this.#source.open(signal);
     if (!signal.aborted) await this.#deadLetters?.open(signal);
+    if (!signal.aborted) await this.#source.open(signal);
     if (signal.aborted) return;
     for await (const batch of this.#source.batches(signal)) {
       const way = this.#way(batch)

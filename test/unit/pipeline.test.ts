@@ -315,16 +315,16 @@ describe("start", () => {
     expect(story.actions.slice(0, 3)).toEqual(["open destination", "open source", "pull a"]);
   });
 
-  test("nothing is pulled before the dead-letter topic may be published to", async () => {
+  test("the source is not opened before the dead letters are", async () => {
     const story = new Story([batchOf("a", 1)]);
     const opened = Promise.withResolvers<void>();
     story.deadLetters.opened = opened.promise;
     void story.pipeline().run();
     await story.clock.advance(60_000);
-    expect(story.actions).toEqual(["open destination", "open source"]);
+    expect(story.actions).toEqual(["open destination"]);
     opened.resolve();
     await story.clock.advance(0);
-    expect(story.actions[2]).toBe("pull a");
+    expect(story.actions.slice(1, 3)).toEqual(["open source", "pull a"]);
   });
 
   test("the state is that of the part that is held, in the order destination, source, dead letters", () => {
@@ -337,6 +337,15 @@ describe("start", () => {
     expect([pipeline.state, pipeline.stateReason]).toEqual(["PERMISSION_DENIED", "no right"]);
     Object.assign(story.destination, { state: "NOT_FOUND", stateReason: "no table" });
     expect([pipeline.state, pipeline.stateReason]).toEqual(["NOT_FOUND", "no table"]);
+  });
+
+  test("a part that only waits for its turn hides none that is held", () => {
+    const story = new Story();
+    const pipeline = story.pipeline();
+    Object.assign(story.source, { state: "STARTING" });
+    expect(pipeline.state).toBe("STARTING");
+    Object.assign(story.deadLetters, { state: "MISCONFIGURED", stateReason: "the same topic" });
+    expect([pipeline.state, pipeline.stateReason]).toEqual(["MISCONFIGURED", "the same topic"]);
   });
 
   test("a pipeline whose start is held can be drained", async () => {
