@@ -156,7 +156,7 @@ function withRefusals({ faults, refused, named }: TrialScript): Fault[] {
 }
 
 /** What a process wrote that none should write: anything but its log, and lines of severity fatal. */
-function complaintsOf(millrace: MillraceProcess): string[] {
+export function complaintsOf(millrace: MillraceProcess): string[] {
   const strange = millrace.stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
   const fatal = millrace.log.filter(({ level }) => level === "fatal").map((line) => JSON.stringify(line));
   return [...strange, ...fatal].slice(0, 3).map((line) => `the process wrote: ${line}`);

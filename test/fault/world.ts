@@ -16,7 +16,7 @@ import { memoryOf } from "../support/process-memory.ts";
 import { PushedClock } from "../support/pushed-clock.ts";
 import { Ledger, numberIn } from "./ledger.ts";
 
-export const columns: readonly object[] = [
+const columns: readonly object[] = [
   { name: "id", type: "INT64", mode: "REQUIRED" },
   { name: "name", type: "STRING" },
 ];
@@ -144,13 +144,18 @@ export class World {
 
   /** Ends the process without a word and starts another; the service lets go of what the dead one held. */
   async kill(): Promise<void> {
+    await this.cutOff(this.millrace);
+    this.endLeases();
+    this.start();
+  }
+
+  /** Ends a process without a word, and puts down what it had written and not acked. */
+  async cutOff(millrace: MillraceProcess): Promise<void> {
     this.measureMemory();
-    this.millrace.signal("SIGKILL");
-    await this.millrace.exit();
+    millrace.signal("SIGKILL");
+    await millrace.exit();
     await this.#lastRequests();
     this.ledger.cutOff(this.#written(), this.#unackedNumbers());
-    this.clock.push(beyondLeasesMs);
-    this.start();
   }
 
   /** Ends the process in good order and starts another. @returns its exit status */

@@ -1,0 +1,201 @@
+/**
+ * Hours under load and faults. One process lives from the beginning to the end and shows its heap; a second one on the
+ * same subscription is killed and started again and again.
+ */
+import type { FaultScript } from "../../src/emulator/faults.ts";
+import { eventually } from "../support/eventually.ts";
+import { type MillraceProcess, probed } from "../support/millrace-process.ts";
+import { chance, type Choose, choicesOf } from "../support/random-choices.ts";
+import { slopeOf } from "./least-squares.ts";
+import { type Kind, refusedText } from "./ledger.ts";
+import { complaintsOf } from "./trial.ts";
+import { World } from "./world.ts";
+
+export interface SoakOptions {
+  readonly minutes: number;
+  readonly seed: number;
+  /** `delivery: exactlyOnce`, an exactly-once subscription and `dedupe`. */
+  readonly exactlyOnce: boolean;
+  readonly onProgress: (line: string) => void;
+}
+
+export interface SoakReport {
+  readonly seed: number;
+  readonly seconds: number;
+  readonly messages: number;
+  readonly rows: number;
+  readonly letters: number;
+  readonly duplicateRows: number;
+  readonly duplicateLetters: number;
+  /** Of the second process. */
+  readonly restarts: number;
+  readonly rssMaxMB: number;
+  readonly heapMB: number;
+  /** Of the heap after a collection, by least squares, without the warm-up. */
+  readonly heapSlopeMBPer10Minutes: number;
+  readonly heapSamples: number;
+  readonly problems: readonly string[];
+}
+
+const perSecond = 300;
+const sliceMs = 50;
+const probeEveryMs = 5000;
+/** Code is compiled and buffers find their size. */
+const warmUpShare = 0.15;
+const maxSlopeMB = 1;
+const maxUnsettled = 20_000;
+const settleTimeoutMs = 300_000;
+const megabyte = 2 ** 20;
+
+export async function soak({ minutes, seed, exactlyOnce, onProgress }: SoakOptions): Promise<SoakReport> {
+  const choose = choicesOf(seed);
+  const world = await World.open({
+    faults: faultsOf(seed),
+    nodeOptions: probed,
+    subscription: { enableExactlyOnceDelivery: exactlyOnce },
+    pipeline: {
+      ...(exactlyOnce && { delivery: "exactlyOnce", dedupe: { window: "30s", maxIds: 100_000 } }),
+      batch: { maxRows: 200 },
+    },
+  });
+  try {
+    const steady = await world.start().ready();
+    const start = performance.now();
+    const elapsed = (): number => performance.now() - start;
+    const endMs = minutes * 60_000;
+    const heap: { readonly x: number; readonly y: number }[] = [];
+    const replicas = killAndStart(world, choose, () => elapsed() < endMs);
+    const probes = probeHeap(steady, heap, elapsed, () => elapsed() < endMs);
+    while (elapsed() < endMs) {
+      if (world.unsettled < maxUnsettled) publishSlice(world, choose);
+      onProgress(progressLine(world, elapsed(), endMs, heap.at(-1)?.y));
+      await sleep(sliceMs);
+    }
+    const [restarts] = await Promise.all([replicas, probes]);
+    world.pubsub.faults.replace([]);
+    const problems = await finish(world);
+    problems.push(...complaintsOf(steady));
+    return reportOf(world, { seed, seconds: elapsed() / 1000, restarts, heap, problems });
+  } finally {
+    await world.close();
+  }
+}
+
+/** Every kind of failure, now and then, for as long as it takes. */
+function faultsOf(seed: number): Partial<FaultScript> {
+  const rowErrorsContaining = { bytes: Buffer.from(refusedText).toString("hex"), message: "Not wanted", atMost: 1 };
+  const append = { method: "AppendRows", seed, rowErrorsContaining };
+  return {
+    bigquery: [
+      { ...append, probability: 0.01, status: "UNAVAILABLE" },
+      { ...append, probability: 0.01, disconnect: "after" },
+      { ...append, probability: 0.01, reset: "before" },
+      { ...append, probability: 0.01, error: { status: "INTERNAL", message: "Scripted refusal" } },
+      { ...append, probability: 0.02, delayMs: 500 },
+      { ...append, probability: 0.01, goaway: true },
+      { method: "AppendRows", rowErrorsContaining },
+      { method: "tables.get", seed, probability: 0.2, status: "UNAVAILABLE" },
+    ],
+    pubsub: [
+      { method: "StreamingPull.deliver", seed, probability: 0.005, status: "UNAVAILABLE", done: true },
+      { method: "StreamingPull.deliver", seed, probability: 0.002, disconnect: "after" },
+      { method: "Acknowledge", seed, probability: 0.02, status: "UNAVAILABLE" },
+      { method: "Acknowledge", seed, probability: 0.01, status: "DEADLINE_EXCEEDED", done: true },
+      { method: "ModifyAckDeadline", seed, probability: 0.05, status: "UNAVAILABLE" },
+      { method: "Publish", seed, probability: 0.05, status: "UNAVAILABLE" },
+    ],
+  };
+}
+
+function publishSlice(world: World, choose: Choose): void {
+  const kinds = Array.from({ length: (perSecond * sliceMs) / 1000 }, (): Kind => {
+    if (chance(choose, 1)) return "unreadable";
+    return chance(choose, 1) ? "refused" : "good";
+  });
+  world.publish(kinds.map((kind) => world.ledger.publish(kind)));
+}
+
+/** @returns how often the second process was started again */
+async function killAndStart(world: World, choose: Choose, goesOn: () => boolean): Promise<number> {
+  let restarts = 0;
+  for (; goesOn(); restarts++) {
+    const replica = world.start();
+    const untilMs = performance.now() + choose(5000, 30_000);
+    while (goesOn() && performance.now() < untilMs) await sleep(200);
+    await replica.url();
+    if (chance(choose, 50)) await world.cutOff(replica);
+    else await replica.stop();
+  }
+  return restarts;
+}
+
+async function probeHeap(
+  steady: MillraceProcess,
+  heap: { readonly x: number; readonly y: number }[],
+  elapsed: () => number,
+  goesOn: () => boolean,
+): Promise<void> {
+  while (goesOn()) {
+    const { heapUsed } = await steady.probe();
+    heap.push({ x: elapsed(), y: heapUsed });
+    await sleep(probeEveryMs);
+  }
+}
+
+/** Waits until everything is settled, and ends what still runs. @returns what went wrong */
+async function finish(world: World): Promise<string[]> {
+  const problems: string[] = [];
+  const settled = (): true | undefined => (world.unsettled === 0 ? true : undefined);
+  await eventually("every message is settled", settled, settleTimeoutMs).catch((error: Error) => {
+    problems.push(error.message);
+  });
+  world.measureMemory();
+  for (const millrace of world.processes.filter(({ running }) => running)) {
+    const code = await millrace.stop();
+    if (code !== 0) problems.push(`a process ended with ${code} after SIGTERM`);
+  }
+  world.settleLedger();
+  return problems;
+}
+
+function reportOf(
+  { ledger, rssMax }: World,
+  run: Pick<SoakReport, "seed" | "seconds" | "restarts"> & {
+    readonly heap: readonly { readonly x: number; readonly y: number }[];
+    readonly problems: readonly string[];
+  },
+): SoakReport {
+  const { heap, seed, seconds, restarts } = run;
+  const warm = heap.slice(Math.floor(heap.length * warmUpShare));
+  const slope = (slopeOf(warm) * 600_000) / megabyte;
+  const problems = [...run.problems];
+  if (ledger.lost.length > 0) problems.push(`${ledger.lost.length} messages are lost`);
+  if (ledger.misplaced.length > 0) problems.push(`${ledger.misplaced.length} messages are at the wrong place`);
+  if (slope > maxSlopeMB) problems.push(`the heap grows by ${slope.toFixed(2)} MB in 10 minutes`);
+  return {
+    seed,
+    seconds: Math.round(seconds),
+    messages: ledger.entries.length,
+    rows: ledger.entries.filter(({ rows }) => rows > 0).length,
+    letters: ledger.entries.filter(({ letters }) => letters > 0).length,
+    duplicateRows: ledger.extraRows.count,
+    duplicateLetters: ledger.extraLetters.count,
+    restarts,
+    rssMaxMB: Math.round(rssMax / megabyte),
+    heapMB: Number(((heap.at(-1)?.y ?? 0) / megabyte).toFixed(1)),
+    heapSlopeMBPer10Minutes: Number(slope.toFixed(2)),
+    heapSamples: warm.length,
+    problems,
+  };
+}
+
+function progressLine(world: World, elapsedMs: number, endMs: number, heap = 0): string {
+  const seconds = (ms: number): number => Math.round(ms / 1000);
+  return `${seconds(elapsedMs)} of ${seconds(endMs)} s, ${world.ledger.entries.length} messages, ${world.rows} rows, ${world.unsettled} unsettled, heap ${(heap / megabyte).toFixed(1)} MB`;
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
