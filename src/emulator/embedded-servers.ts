@@ -38,6 +38,7 @@ export async function startEmbeddedServers(options: EmbeddedServersOptions): Pro
         restPort: bigqueryPort,
         storagePort,
         faults: faults?.bigquery ?? [],
+        ...setup?.bigquery,
         ...(data !== undefined && { data }),
       }),
     );

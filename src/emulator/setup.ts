@@ -4,14 +4,15 @@ import { z } from "zod";
 import { SetupError } from "../errors.ts";
 import { readChecked } from "../options/checked-file.ts";
 import type { Environment } from "../options/environment.ts";
-import { expected, map, text } from "../options/option.ts";
+import { duration, expected, map, size, text } from "../options/option.ts";
 import { readBytes, readText } from "../lib/read-file.ts";
 import { ApiError } from "./bigquery/api-error.ts";
-import type { BigQueryEmulator } from "./bigquery/bigquery-emulator.ts";
+import type { BigQueryEmulator, BigQueryEmulatorOptions } from "./bigquery/bigquery-emulator.ts";
 import type { PubSubEmulator } from "./pubsub/pubsub-emulator.ts";
 import { RpcError } from "./rpc-error.ts";
 
 export interface Setup {
+  readonly bigquery?: Pick<BigQueryEmulatorOptions, "schemaDelayMs" | "recreationDelayMs" | "maxRequestBytes">;
   readonly topics: readonly string[];
   readonly subscriptions: readonly { readonly name: string; readonly topic: string }[];
   /** `resource`: the body of BigQuery's `tables.insert`, but for the table's name. */
@@ -24,8 +25,15 @@ const subscription = text(/^projects\/[^/]+\/subscriptions\/[^/]+$/, "projects/P
 const table = text(/^[^.]+\.[^.]+\.[^.]+$/, "PROJECT.DATASET.TABLE", "");
 const file = text(/./, "a file name, relative to this file", "");
 
+const delay = { min: "0s", max: "1h" };
+
 /** The form of a setup file (`millrace emulator --setup FILE`). */
 const setupFile = map({
+  bigquery: map({
+    schemaDelay: duration("0s", delay, "Until rows go by a changed schema"),
+    recreationDelay: duration("0s", delay, "Until rows find a table that has the name of a deleted one"),
+    maxRequestSize: size("10MiB", { min: "1KiB", max: "20MiB" }, "The largest AppendRowsRequest"),
+  }).prefault({}),
   topics: z.array(topic, expected("a list of topics")).prefault([]),
   /** Subscription → topic. */
   subscriptions: z.record(subscription, topic, expected("a map of subscriptions")).prefault({}),
@@ -41,9 +49,14 @@ const setupFile = map({
  * @throws FaultReport with every fault of the file; SetupError when a file cannot be read
  */
 export function loadSetup(path: string, environment: Environment): Setup {
-  const { topics, subscriptions, tables, payloads } = readChecked(path, setupFile, environment);
+  const { bigquery, topics, subscriptions, tables, payloads } = readChecked(path, setupFile, environment);
   const beside = (name: string): string => resolve(dirname(path), name);
   return {
+    bigquery: {
+      schemaDelayMs: bigquery.schemaDelay,
+      recreationDelayMs: bigquery.recreationDelay,
+      maxRequestBytes: bigquery.maxRequestSize,
+    },
     topics,
     subscriptions: Object.entries(subscriptions).map(([name, topic]) => ({ name, topic })),
     tables: Object.entries(tables).map(([name, file]) => ({ name, resource: readTable(beside(file)) })),

@@ -53,8 +53,9 @@ export class Destinations {
   of(request: AppendRequest, nowMs: number): Destination {
     const before = this.#current;
     if (request.writeStream === "" && (!before || this.#hasSwitched)) throw invalid("write_stream must be specified");
-    const streamName = request.writeStream === "" ? before!.streamName : parsed(request.writeStream);
-    const entity = textOfStream(streamName);
+    const isAsBefore = before !== undefined && (request.writeStream === "" || request.writeStream === before.entity);
+    const streamName = isAsBefore ? before.streamName : parsed(request.writeStream);
+    const entity = isAsBefore ? before.entity : textOfStream(streamName);
     const isSameStream = before?.entity === entity;
     if (before?.stream && !isSameStream) throw cannotSwitch(before.entity);
     const table = this.#tableOf(streamName, nowMs);

@@ -28,6 +28,7 @@ export class TableVersions {
 
   /** The version that was the latest then; at times before the table, its first. */
   at(ms: number): TableVersion {
+    if (this.latest.sinceMs <= ms) return this.latest;
     return this.#all.findLast(({ sinceMs }) => sinceMs <= ms) ?? this.#all[0]!;
   }
 
