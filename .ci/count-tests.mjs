@@ -1,7 +1,7 @@
-// Reads vitest's JSON report and prints how many tests ran against which server; the last line is `PASSED FAILED`.
+// Reads vitest's JSON reports (all arguments) and prints how many tests ran against which server; the last line is `PASSED FAILED`.
 import { readFileSync } from "node:fs";
 
-const { testResults } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const testResults = process.argv.slice(2).flatMap((file) => JSON.parse(readFileSync(file, "utf8")).testResults);
 const tests = testResults.flatMap((file) => file.assertionResults.map((test) => ({ ...test, file: file.name })));
 
 const onGoogle = (test) => test.fullName.includes("Google's emulator");
@@ -9,6 +9,7 @@ const isIn = (folder) => (test) => test.file.includes(`/test/${folder}/`);
 const groups = {
   "against Google's Pub/Sub emulator": onGoogle,
   "against the embedded servers": (test) => isIn("integration")(test) && !onGoogle(test),
+  "under faults": isIn("fault"),
   "properties and hostile payloads": isIn("property"),
   units: isIn("unit"),
 };
