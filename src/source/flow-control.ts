@@ -13,6 +13,8 @@ export class FlowControl {
   #lifted = false;
   /** Reads that wait for room, in the order in which they came. */
   readonly #waiting = new Set<() => void>();
+  /** Streams that wait to be opened again. */
+  readonly #beginnings = new Set<() => void>();
 
   constructor(limits: FlowLimits) {
     this.#limits = limits;
@@ -35,6 +37,23 @@ export class FlowControl {
     if (this.#hasRoom) read();
     else this.#waiting.add(read);
     return () => this.#waiting.delete(read);
+  }
+
+  /**
+   * Resolves when at most half of what may be held is held, or when `signal` is aborted. To the service every stream has a
+   * window of its own: what it sends into one while much is held from another would wait unread until its leases end.
+   */
+  whenHalfEmpty(signal: AbortSignal): Promise<void> {
+    if (this.#isHalfEmpty || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const begin = (): void => {
+        this.#beginnings.delete(begin);
+        signal.removeEventListener("abort", begin);
+        resolve();
+      };
+      this.#beginnings.add(begin);
+      signal.addEventListener("abort", begin);
+    });
   }
 
   add(messages: number, bytes: number): void {
@@ -66,7 +85,13 @@ export class FlowControl {
     return !this.#shut && this.#messages < maxOutstandingMessages && this.#bytes < maxOutstandingBytes;
   }
 
+  get #isHalfEmpty(): boolean {
+    const { maxOutstandingMessages, maxOutstandingBytes } = this.#limits;
+    return this.#lifted || (2 * this.#messages <= maxOutstandingMessages && 2 * this.#bytes <= maxOutstandingBytes);
+  }
+
   #release(): void {
+    if (this.#isHalfEmpty) for (const begin of this.#beginnings) begin();
     for (const read of this.#waiting) {
       if (!this.#hasRoom) return;
       this.#waiting.delete(read);

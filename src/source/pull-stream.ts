@@ -21,7 +21,7 @@ export class PullStream {
 
   /** Opens the stream again and again. Resolves when it has ended after `stop`. */
   async run(): Promise<void> {
-    const { terms, clock, random, onEnd } = this.#options;
+    const { terms, flow, clock, random, onEnd } = this.#options;
     for (let failures = 0; !this.#stop.signal.aborted;) {
       this.#call = new PullCall(this.#options);
       const { code, details, success } = await this.#call.ended;
@@ -31,6 +31,7 @@ export class PullStream {
       const failure = pullFailure(code, details, terms.subscription);
       onEnd(code, failure, failures);
       await pause(clock, backoffMs(failures - 1, failure.backoff, random), this.#stop.signal);
+      await flow.whenHalfEmpty(this.#stop.signal);
     }
   }
 

@@ -102,6 +102,23 @@ test("before the cut at 30 minutes the stream is half-closed, what is on its way
   await vi.waitFor(() => expect(requestsOf(1)).toEqual([10]));
 });
 
+test("a stream that ends while much is held is opened again when half is settled, so that nothing waits unread", async () => {
+  const flow = new FlowControl({ maxOutstandingMessages: 1000, maxOutstandingBytes: 1e9 });
+  flow.open();
+  flow.add(800, 800);
+  const ends: string[] = [];
+  run({ flow, onEnd: (code) => ends.push(status[code]) });
+  await streams(1);
+  server.streams[0]!.fail(status.UNAVAILABLE);
+  await vi.waitFor(() => expect(ends).toEqual(["UNAVAILABLE"]));
+  await clock.advance(10 * minute);
+  flow.remove(299, 299);
+  await clock.advance(10 * minute);
+  expect(server.streams).toHaveLength(1);
+  flow.remove(1, 1);
+  await streams(2);
+});
+
 test("pauses grow from try to try, and begin anew after a stream that brought messages", async () => {
   const ends: string[] = [];
   for (let k = 0; k < 3; k++) server.streamFailures.push({ code: status.UNAVAILABLE, details: "" });
