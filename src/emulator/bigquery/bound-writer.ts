@@ -22,26 +22,14 @@ export class BoundWriter {
     }
   }
 
-  /** @throws AppendRefusal when a REQUIRED column that the schema leaves out may not take its default */
   validator(missing: MissingValues): RowValidator {
     const key = JSON.stringify(missing);
     let validator = this.#validators.get(key);
     if (!validator) {
-      validator = this.#compile(missing);
+      validator = new RowValidator(this.binding, defaultTaker(this.binding, missing));
       this.#validators.set(key, validator);
     }
     return validator;
-  }
-
-  #compile(missing: MissingValues): RowValidator {
-    const { columns, absent } = this.binding;
-    const takesDefault = defaultTaker(this.binding, missing);
-    const lacking = absent.find((position) => columns[position]?.mode === "REQUIRED" && !takesDefault(position));
-    if (lacking !== undefined) {
-      const words = `REQUIRED column ${columns[lacking]?.name} has no field and is not to take its default`;
-      throw new AppendRefusal("INVALID_ARGUMENT", words);
-    }
-    return new RowValidator(this.binding, takesDefault);
   }
 }
 

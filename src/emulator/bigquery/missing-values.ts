@@ -11,15 +11,15 @@ export interface MissingValues {
 }
 
 /**
- * Whether a column without a value gets its default, by position. A column that the writer schema leaves out does so
- * unless the request says NULL_VALUE; one that only the row leaves out does so if the request says DEFAULT_VALUE.
+ * Whether a column without a value gets its default, by position. A column that the writer schema leaves out always does:
+ * the interpretations are about values that a row lacks, and such a value is NULL unless they say DEFAULT_VALUE.
  */
 export function defaultTaker({ columns, absent }: Binding, missing: MissingValues): (position: number) => boolean {
   const byName = new Map(Object.entries(missing.byColumn).map(([name, value]) => [name.toLowerCase(), value]));
-  const takes = columns.map((column, position) => {
-    const unsaid = absent.includes(position) ? "DEFAULT_VALUE" : "NULL_VALUE";
-    const interpretation = byName.get(column.name.toLowerCase()) ?? missing.otherwise ?? unsaid;
-    return column.defaultValue !== undefined && interpretation === "DEFAULT_VALUE";
+  const leftOut = new Set(absent);
+  const takes = columns.map(({ name, defaultValue }, position) => {
+    const interpretation = byName.get(name.toLowerCase()) ?? missing.otherwise;
+    return defaultValue !== undefined && (leftOut.has(position) || interpretation === "DEFAULT_VALUE");
   });
   return (position) => takes[position] === true;
 }

@@ -181,9 +181,15 @@ describe("missing values", () => {
     expect(rows().map(({ note }) => note)).toEqual(["none", null, "none"]);
   });
 
-  test("NULL_VALUE keeps the default from a column without a field", () => {
-    append({ writeStream: stream, missingValueInterpretations: { made: 1 }, protoRows: protoData([one], idAlone) });
-    expect(rows()).toEqual([{ id: "1", made: null, note: "none" }]);
+  test("NULL_VALUE is about values that a row lacks: a column without a field takes its default all the same", () => {
+    const byNull = { defaultMissingValueInterpretation: "NULL_VALUE" };
+    const message = { writeStream: stream, missingValueInterpretations: { made: 1, note: 1 }, ...byNull };
+    append({ ...message, protoRows: protoData([one], idAlone) });
+    append({ ...message, protoRows: protoData([one], idAndNote) });
+    expect(rows()).toEqual([
+      { id: "1", made: now, note: "none" },
+      { id: "1", made: now, note: null },
+    ]);
   });
 });
 
