@@ -13,8 +13,11 @@ export interface Trouble {
 
 const minute = 60_000;
 
+/** After an outage, however long, it takes no longer than this until BigQuery is found to be back. */
+const outageBackoff: BackoffBounds = { initialMs: 100, maxMs: 8000 };
+
 /** Between tries of a single request. */
-export const requestBackoff: BackoffBounds = { initialMs: 100, maxMs: 30_000 };
+export const requestBackoff = outageBackoff;
 
 /** Failures in a row after which a fault that mends itself is worth telling. */
 export const patience = 3;
@@ -38,7 +41,7 @@ export const unnamedRefusals: Trouble = {
 export type HoldingVerdict = Extract<AppendVerdict, { kind: "reopen" | "refresh" | "quota" | "setup" }>;
 
 const fixedHolds: Record<Exclude<HoldingVerdict["kind"], "setup">, Hold> = {
-  reopen: { ...unavailable, backoff: { initialMs: 100, maxMs: 30_000 }, patience },
+  reopen: { ...unavailable, backoff: outageBackoff, patience },
   refresh: { ...schemaMismatch, backoff: { initialMs: 500, maxMs: minute }, patience: 0 },
   quota: {
     state: "THROTTLED",
