@@ -30,7 +30,8 @@ export interface SoakReport {
   /** Of the second process. */
   readonly restarts: number;
   readonly rssMaxMB: number;
-  readonly heapMB: number;
+  /** After a collection, once a minute. */
+  readonly heapMB: readonly number[];
   /** Of the heap after a collection, by least squares, without the warm-up. */
   readonly heapSlopeMBPer10Minutes: number;
   readonly heapSamples: number;
@@ -40,6 +41,7 @@ export interface SoakReport {
 const perSecond = 300;
 const sliceMs = 50;
 const probeEveryMs = 5000;
+const probesPerMinute = 60_000 / probeEveryMs;
 /** Code is compiled and buffers find their size. */
 const warmUpShare = 0.15;
 const maxSlopeMB = 1;
@@ -182,7 +184,7 @@ function reportOf(
     duplicateLetters: ledger.extraLetters.count,
     restarts,
     rssMaxMB: Math.round(rssMax / megabyte),
-    heapMB: Number(((heap.at(-1)?.y ?? 0) / megabyte).toFixed(1)),
+    heapMB: heap.filter((_, i) => i % probesPerMinute === 0).map(({ y }) => Number((y / megabyte).toFixed(1))),
     heapSlopeMBPer10Minutes: Number(slope.toFixed(2)),
     heapSamples: warm.length,
     problems,
