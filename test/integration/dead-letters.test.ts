@@ -188,8 +188,8 @@ describe("what needs faults of the embedded Pub/Sub", () => {
 
     const seen = await client.take(watch);
     expect(seen).toHaveLength(6);
-    const counts = seen.map(({ attributes }) => attributes["CloudPubSubDeadLetterSourceDeliveryCount"]);
-    expect(counts.toSorted()).toEqual(["1", "2", "3", "4", "5", undefined]);
+    const counts = new Set(seen.map(({ attributes }) => attributes["CloudPubSubDeadLetterSourceDeliveryCount"]));
+    expect(counts).toEqual(new Set([undefined, "1", "2", "3", "4", "5"]));
     const copies = seen.filter(({ attributes }) => "millrace_message_id" in attributes);
     expect(new Set(copies.map(({ attributes }) => attributes["millrace_message_id"]))).toEqual(new Set([id]));
     const { outstanding, backlog } = pubsub.subscription(subscription);
