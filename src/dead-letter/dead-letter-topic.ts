@@ -53,6 +53,15 @@ const published: PublishResult = { ok: true };
 const stopping = notPublished("stopping", "Millrace is stopping; the letter was not published.");
 const behind = notPublished("behind", "A letter before it of the same ordering key is not published.");
 
+/** An exception costs its own letter only. Its words may quote the message, so only its class is told. */
+function defect(error: unknown): PublishResult {
+  const type = error instanceof Error ? error.constructor.name : typeof error;
+  return notPublished(
+    "refused",
+    `Millrace failed to put the letter together (${type}), which is a defect of Millrace.`,
+  );
+}
+
 function notPublished(why: LetterFailure, reason: string): PublishResult {
   return { ok: false, why, reason };
 }
@@ -175,15 +184,22 @@ export class DeadLetterTopic implements DeadLetterQueue {
 
   /** Undefined for a letter that is not to be published (any more); its result is noted. */
   #encode(round: Round, { letter, index, form }: Posting): EncodedMessage | undefined {
-    const message = round.keyed && round.broken ? "behind" : encodeLetter(letter, this.#options, form);
-    if (typeof message !== "string") return message;
-    // A letter whose forms are spent has the topic's last answer as its result.
-    if (message === "behind") round.results[index] = behind;
-    if (message === "circling") round.results[index] = this.#circling();
+    if (round.keyed && round.broken) return this.#fail(round, index, behind);
+    try {
+      const message = encodeLetter(letter, this.#options, form);
+      if (message === "circling") return this.#fail(round, index, this.#circling());
+      // The topic's answer to the last form is the result.
+      if (message === "spent") return this.#fail(round, index, round.results[index]!);
+      return message;
+    } catch (error) {
+      return this.#fail(round, index, defect(error));
+    }
+  }
+
+  #fail(round: Round, index: number, result: PublishResult): undefined {
     round.broken = true;
-    const result = round.results[index]!;
+    round.results[index] = result;
     if (!result.ok) this.#refusalLog.warn({ why: result.why, reason: result.reason }, "a dead letter is not published");
-    return undefined;
   }
 
   #circling(): PublishResult {

@@ -192,6 +192,19 @@ describe("a letter that the topic refuses as it is", () => {
   });
 });
 
+test("an exception over one letter costs no other", async () => {
+  const three = letters("one", "bad", "two");
+  vi.spyOn(three[1]!.batch, "messageId").mockImplementation((i) => {
+    if (i === 1) throw new RangeError("secret");
+    return String(i);
+  });
+  const results = await open().publish(three);
+  expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
+  expect(results[1]).toMatchObject({ why: "refused", reason: expect.stringContaining("(RangeError)") });
+  expect(JSON.stringify(results)).not.toContain("secret");
+  expect(texts()).toEqual(["one", "two"]);
+});
+
 test("dq-04: a message with 99 attributes keeps all of them, moved, within the limits", async () => {
   const attributes = Object.fromEntries(Array.from({ length: 99 }, (_, i) => [`a${String(i).padStart(2, "0")}`, "v"]));
   server.refuses = ({ attributes: all }) =>
