@@ -380,7 +380,11 @@ describe("limits of requests", () => {
 test("what the server does not have is refused by name", async () => {
   const create = (options: object): Promise<void> => client.createSubscription(`${subscription}-x`, topic, options);
   const refused = (words: string): object => ({ code: status.UNIMPLEMENTED, details: expect.stringContaining(words) });
-  await expect(create({ filter: 'attributes:"a"' })).rejects.toMatchObject(refused("filter"));
-  await expect(create({ enableExactlyOnceDelivery: true })).rejects.toMatchObject(refused("exactly_once"));
-  await expect(client.subscriberCall("Seek", { subscription })).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
+  await expect(create({ pushConfig: { pushEndpoint: "https://x" } })).rejects.toMatchObject(refused("push_config"));
+  await expect(create({ bigqueryConfig: { table: "p.d.t" } })).rejects.toMatchObject(refused("bigquery_config"));
+  const transforms = { name: `${topic}-x`, messageTransforms: [{ javascriptUdf: { functionName: "f", code: "" } }] };
+  await expect(client.publisherCall("CreateTopic", transforms)).rejects.toMatchObject(refused("message_transforms"));
+  const push = { subscription, pushConfig: { pushEndpoint: "https://x" } };
+  await expect(client.subscriberCall("ModifyPushConfig", push)).rejects.toMatchObject(refused("push_config"));
+  await client.subscriberCall("ModifyPushConfig", { subscription, pushConfig: {} });
 });

@@ -1,5 +1,6 @@
 import type { Consumer } from "../../src/emulator/pubsub/consumers.ts";
 import { Holder, type Delivery } from "../../src/emulator/pubsub/delivery.ts";
+import type { RpcError } from "../../src/emulator/rpc-error.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { decodeMessage } from "../../src/emulator/pubsub/stored-message.ts";
 
@@ -17,7 +18,8 @@ export interface HandedOut {
 export class FakeConsumer implements Consumer {
   readonly holder: Holder;
   ready = true;
-  deleted = false;
+  /** Why the subscription ended, if it did. */
+  ended: RpcError | undefined;
   /** The batches, in the order in which they came. */
   readonly batches: HandedOut[][] = [];
   #seen = 0;
@@ -45,8 +47,8 @@ export class FakeConsumer implements Consumer {
     );
   }
 
-  subscriptionDeleted(): void {
-    this.deleted = true;
+  subscriptionEnded(reason: RpcError): void {
+    this.ended = reason;
   }
 
   get received(): readonly HandedOut[] {

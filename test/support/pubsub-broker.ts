@@ -1,7 +1,8 @@
-import { Broker, subscriptionResource, type PartialSubscription } from "../../src/emulator/pubsub/broker.ts";
+import { Broker, type PartialSubscription } from "../../src/emulator/pubsub/broker.ts";
 import { encodeContent } from "../../src/emulator/pubsub/message-content.ts";
 import { decodeMessage, type PubsubMessage } from "../../src/emulator/pubsub/stored-message.ts";
 import type { Subscription } from "../../src/emulator/pubsub/subscription.ts";
+import { subscriptionResource } from "../../src/emulator/pubsub/subscription-resource.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 const topic = "projects/test/topics/orders";

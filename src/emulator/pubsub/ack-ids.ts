@@ -30,28 +30,32 @@ export class AckIds {
   }
 
   /**
-   * The number in the id that stands in `bytes[from, to)`.
+   * Reads many ids; `ranges` are start and end offsets in turn.
    *
-   * @throws RpcError INVALID_ARGUMENT for anything that is no id of this subscription
+   * @param strange what to take an id for that is none of this subscription's; absent: the request is refused
    */
-  read(bytes: Buffer, from: number, to: number): number {
+  readAll(bytes: Buffer, ranges: readonly number[], strange?: number): number[] {
+    const numbers: number[] = [];
+    for (let i = 0; i < ranges.length; i += 2) {
+      const number = this.#number(bytes, ranges[i]!, ranges[i + 1]!) ?? strange;
+      if (number === undefined) throw malformed();
+      numbers.push(number);
+    }
+    return numbers;
+  }
+
+  /** The number in the id that stands in `bytes[from, to)`; undefined for anything that is no id of this subscription. */
+  #number(bytes: Buffer, from: number, to: number): number | undefined {
     const first = from + this.#prefix.length;
-    if (first >= to) throw malformed();
-    for (let i = from; i < first; i++) if (bytes[i] !== this.#prefix[i - from]) throw malformed();
+    if (first >= to) return undefined;
+    for (let i = from; i < first; i++) if (bytes[i] !== this.#prefix[i - from]) return undefined;
     let number = 0;
     for (let i = first; i < to; i++) {
       const byte = bytes[i]!;
-      if (byte < zero || byte > nine) throw malformed();
+      if (byte < zero || byte > nine) return undefined;
       number = number * 10 + byte - zero;
     }
     return number;
-  }
-
-  /** Reads many ids; `ranges` are start and end offsets in turn. */
-  readAll(bytes: Buffer, ranges: readonly number[]): number[] {
-    const numbers: number[] = [];
-    for (let i = 0; i < ranges.length; i += 2) numbers.push(this.read(bytes, ranges[i]!, ranges[i + 1]!));
-    return numbers;
   }
 }
 

@@ -1,20 +1,18 @@
-/** All topics and subscriptions, by name. The services and the handles for tests both work on it. */
+/** All topics, subscriptions and snapshots, by name. The services and the handles for tests both work on it. */
 import type { Clock } from "../../lib/clock.ts";
-import { pubsubProtos } from "../../lib/protos.ts";
-import { RpcError } from "../rpc-error.ts";
+import { invalidArgument, RpcError } from "../rpc-error.ts";
 import { AckIds } from "./ack-ids.ts";
 import { deadLetterContent } from "./dead-letter-policy.ts";
+import type { Labels } from "./labels.ts";
 import type { MessageContent } from "./message-content.ts";
-import { parseResourceName, resourceNotFound } from "./resource-name.ts";
-import { messageId, storeMessages, type StoredMessage } from "./stored-message.ts";
+import { generatedName, parseResourceName, resourceExists, resourceNotFound } from "./resource-name.ts";
+import { Snapshot, type SnapshotResource } from "./snapshot.ts";
+import { Snapshots } from "./snapshots.ts";
+import { inOrder, messageId, storeMessages, type StoredMessage } from "./stored-message.ts";
 import { Subscription } from "./subscription.ts";
-import {
-  applyMask,
-  readSettings,
-  toResource,
-  type SubscriptionResource,
-  type SubscriptionSettings,
-} from "./subscription-settings.ts";
+import { applyMask, subscriptionResource, toResource, type SubscriptionResource } from "./subscription-resource.ts";
+import { readSettings, type SubscriptionSettings } from "./subscription-settings.ts";
+import { plainTopic, type TopicSettings } from "./topic-resource.ts";
 import { deletedTopic, Topic } from "./topic.ts";
 
 /** Fields of a subscription as a test writes them; absent ones have their defaults. */
@@ -24,18 +22,20 @@ export class Broker {
   readonly clock: Clock;
   readonly topics = new Map<string, Topic>();
   readonly subscriptions = new Map<string, Subscription>();
+  readonly snapshots: Snapshots;
   #lastId: number;
 
   constructor(clock: Clock) {
     this.clock = clock;
+    this.snapshots = new Snapshots(clock);
     // Begun with the time, so that ids of an earlier server of the same tests do not come again.
     this.#lastId = Math.floor(clock.now()) * 1000;
   }
 
-  createTopic(name: string, labels: Readonly<Record<string, string>> = {}): Topic {
+  createTopic(name: string, settings: TopicSettings = plainTopic): Topic {
     parseResourceName("topics", name);
-    if (this.topics.has(name)) throw exists(name);
-    const topic = new Topic(name, labels);
+    if (this.topics.has(name)) throw resourceExists(name);
+    const topic = new Topic(name, settings, this.clock);
     this.topics.set(name, topic);
     return topic;
   }
@@ -47,7 +47,7 @@ export class Broker {
     return topic;
   }
 
-  /** Its subscriptions stay, with what they have. */
+  /** Its subscriptions and snapshots stay, with what they have. */
   deleteTopic(name: string): void {
     const topic = this.topic(name);
     this.topics.delete(name);
@@ -61,18 +61,22 @@ export class Broker {
     return this.#publishTo(this.topic(name), contents).map(messageId);
   }
 
+  /** Without a name it gets one, in the topic's project. */
   createSubscription(resource: SubscriptionResource): Subscription {
-    const settings = readSettings(resource);
+    const { project } = parseResourceName("topics", resource.topic);
+    const name = resource.name || generatedName(project, "subscriptions");
+    const settings = readSettings({ ...resource, name });
     const topic = this.topic(settings.topic);
     this.#checkDeadLetterTopic(settings);
-    if (this.subscriptions.has(settings.name)) throw exists(settings.name);
+    if (this.subscriptions.has(name)) throw resourceExists(name);
     const subscription = new Subscription(settings, {
       clock: this.clock,
       ackIds: new AckIds(String(this.#takeIds(1))),
       forward: this.#forward,
-      onExpired: () => this.deleteSubscription(settings.name),
+      topicRetentionMs: () => this.#topicRetentionMs(subscription),
+      onExpired: () => this.deleteSubscription(name),
     });
-    this.subscriptions.set(settings.name, subscription);
+    this.subscriptions.set(name, subscription);
     topic.subscriptions.add(subscription);
     return subscription;
   }
@@ -84,10 +88,21 @@ export class Broker {
     return subscription;
   }
 
+  /** One that messages can be had of. @throws RpcError NOT_FOUND, or FAILED_PRECONDITION when it was detached */
+  attachedSubscription(name: string): Subscription {
+    const subscription = this.subscription(name);
+    if (subscription.detached) throw detached(name);
+    return subscription;
+  }
+
+  resourceOf(subscription: Subscription): object {
+    const topicRetentionMs = this.#topicRetentionMs(subscription);
+    return toResource(subscription.settings, { detached: subscription.detached, topicRetentionMs });
+  }
+
   updateSubscription(changes: SubscriptionResource, paths: readonly string[]): Subscription {
     const subscription = this.subscription(changes.name);
-    const resource = subscriptionResource(toResource(subscription.settings));
-    const settings = readSettings(applyMask(resource, changes, paths));
+    const settings = readSettings(applyMask(subscriptionResource(this.resourceOf(subscription)), changes, paths));
     this.#checkDeadLetterTopic(settings);
     subscription.settings = settings;
     return subscription;
@@ -97,13 +112,70 @@ export class Broker {
     const subscription = this.subscription(name);
     this.subscriptions.delete(name);
     this.topics.get(subscription.settings.topic)?.subscriptions.delete(subscription);
-    subscription.delete();
+    subscription.delete(resourceNotFound(name));
+  }
+
+  /** Cuts a subscription off from its topic; what it had is dropped. */
+  detachSubscription(name: string): void {
+    const subscription = this.subscription(name);
+    this.topics.get(subscription.settings.topic)?.subscriptions.delete(subscription);
+    subscription.cutOff(detached(name));
+  }
+
+  /** Without a name it gets one, in the subscription's project. */
+  createSnapshot(request: { readonly name: string; readonly subscription: string; readonly labels: Labels }): Snapshot {
+    const { project } = parseResourceName("subscriptions", request.subscription);
+    const name = request.name || generatedName(project, "snapshots");
+    this.snapshots.checkNew(name);
+    const subscription = this.attachedSubscription(request.subscription);
+    const topic = this.topic(subscription.settings.topic);
+    const unacked = [...subscription.unacked()].toSorted(inOrder);
+    const snapshot = new Snapshot(name, request.labels, unacked, this.clock.now());
+    this.snapshots.add(snapshot, topic);
+    return snapshot;
+  }
+
+  updateSnapshot(changes: SnapshotResource, paths: readonly string[]): Snapshot {
+    const snapshot = this.snapshots.get(changes.name);
+    snapshot.update(changes, paths, this.clock.now());
+    this.snapshots.rescheduled(snapshot.name);
+    return snapshot;
+  }
+
+  snapshotResource(snapshot: Snapshot): SnapshotResource {
+    const topic = this.snapshots.topicOf(snapshot.name);
+    return snapshot.toResource(this.topics.get(topic.name) === topic ? topic.name : deletedTopic);
+  }
+
+  /** What was published from that time on is not acked, and everything before it is. */
+  seekToTime(name: string, timeMs: number): void {
+    const subscription = this.attachedSubscription(name);
+    const ofTopic = this.topics.get(subscription.settings.topic)?.retained ?? [];
+    const known = [...subscription.unacked(), ...subscription.retained, ...ofTopic];
+    subscription.replay(
+      known.filter(({ publication }) => publication.publishTimeMs >= timeMs),
+      false,
+    );
+  }
+
+  /** What the snapshot has is not acked, and everything else is. */
+  seekToSnapshot(name: string, snapshotName: string): void {
+    const subscription = this.attachedSubscription(name);
+    if (!this.snapshots.topicOf(snapshotName).subscriptions.has(subscription)) {
+      throw invalidArgument("The snapshot is of another topic than the subscription");
+    }
+    subscription.replay(this.snapshots.get(snapshotName).messages, true);
   }
 
   /** Deletes everything. */
   clear(): void {
     for (const name of this.subscriptions.keys()) this.deleteSubscription(name);
+    this.snapshots.clear();
     this.topics.clear();
+  }
+
+  #topicRetentionMs({ settings }: Subscription): number {
+    return this.topics.get(settings.topic)?.settings.retentionMs ?? 0;
   }
 
   #checkDeadLetterTopic({ deadLetter }: SubscriptionSettings): void {
@@ -131,17 +203,6 @@ export class Broker {
   };
 }
 
-/** A resource with all fields, from one with some. */
-export function subscriptionResource(partial: object): SubscriptionResource {
-  const type = pubsubProtos().lookupType("google.pubsub.v1.Subscription");
-  return type.toObject(type.fromObject(partial), {
-    longs: String,
-    enums: String,
-    defaults: true,
-    arrays: true,
-  }) as SubscriptionResource;
-}
-
-function exists(name: string): RpcError {
-  return new RpcError("ALREADY_EXISTS", `Resource already exists (resource=${name})`);
+function detached(name: string): RpcError {
+  return new RpcError("FAILED_PRECONDITION", `The subscription is detached from its topic (resource=${name})`);
 }

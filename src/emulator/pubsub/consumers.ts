@@ -1,4 +1,5 @@
 /** Those who wait for messages of one subscription, and whose turn it is. */
+import type { RpcError } from "../rpc-error.ts";
 import type { Delivery, Holder } from "./delivery.ts";
 
 /** One who waits for messages. */
@@ -8,8 +9,8 @@ export interface Consumer {
   readonly ready: boolean;
   /** Takes messages that its holder holds from now on; never empty. */
   deliver(deliveries: readonly Delivery[]): void;
-  /** The subscription is gone. */
-  subscriptionDeleted(): void;
+  /** The subscription is gone, or was detached from its topic. */
+  subscriptionEnded(reason: RpcError): void;
 }
 
 export class Consumers {

@@ -1,11 +1,13 @@
-/** `google.protobuf.Duration` and milliseconds. */
+/** `google.protobuf.Duration`, `google.protobuf.Timestamp` and milliseconds. Parts of a millisecond are kept. */
 
 export interface Duration {
   readonly seconds: string | number;
   readonly nanos?: number;
 }
 
-/** Parts of a millisecond are kept. */
+/** Since 1970-01-01 UTC. */
+export type Timestamp = Duration;
+
 export function toDurationMs({ seconds, nanos = 0 }: Duration): number {
   return Number(seconds) * 1000 + nanos / 1e6;
 }
@@ -13,5 +15,14 @@ export function toDurationMs({ seconds, nanos = 0 }: Duration): number {
 /** Seconds as text, as int64 is decoded. */
 export function fromDurationMs(ms: number): Duration {
   const seconds = Math.trunc(ms / 1000);
+  return { seconds: String(seconds), nanos: Math.round((ms - seconds * 1000) * 1e6) };
+}
+
+/** Milliseconds since 1970-01-01 UTC. */
+export const fromTimestamp: (timestamp: Timestamp) => number = toDurationMs;
+
+/** Its nanoseconds are not negative, whatever the time. */
+export function toTimestamp(ms: number): Timestamp {
+  const seconds = Math.floor(ms / 1000);
   return { seconds: String(seconds), nanos: Math.round((ms - seconds * 1000) * 1e6) };
 }

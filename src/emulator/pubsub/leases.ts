@@ -1,12 +1,14 @@
 /**
  * Who holds which message of a subscription, and until when; what comes of acks, nacks and leases that run out.
  *
- * Acks and nacks name a handing out by its number. A number that is unknown or was replaced by a later handing out is
- * ignored, as the service does without exactly-once delivery. A message whose lease ran out can still be acked until it
- * is handed out again.
+ * Acks and nacks name a handing out by its number. Without exactly-once delivery a number that is unknown or was replaced
+ * by a later handing out is ignored, and a message whose lease ran out can still be acked until it is handed out again.
+ * With it, only the number of a lease that runs has an effect, and the caller is told of any other (PULL-01). In both cases
+ * a message that comes again brings all later ones of its ordering key with it, whose leases end (ORDER-01).
  */
 import { Alarm } from "../../lib/alarm.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { invalidAckId, unorderedAckId, type AckFailureCode } from "./ack-failures.ts";
 import { unchain } from "./chain.ts";
 import { DeadlineQueue } from "./deadline-queue.ts";
 import { OrderingKey, type Delivery, type Holder } from "./delivery.ts";
@@ -23,6 +25,8 @@ export interface LeaseSurroundings {
   readonly settings: () => SubscriptionSettings;
   /** Publishes a message to the dead-letter topic; false when that cannot be, and the message stays. */
   readonly forward: (message: StoredMessage, attempts: number) => boolean;
+  /** The subscription is done with a message. */
+  readonly onDone: (message: StoredMessage) => void;
   /** Leases or backoffs have ended by themselves: there may be something to hand out. */
   readonly onDue: () => void;
 }
@@ -31,7 +35,7 @@ export class Leases {
   readonly #surroundings: LeaseSurroundings;
   readonly #byAckNumber = new Map<number, Delivery>();
   /** Ends of leases and of backoffs. */
-  readonly #deadlines = new DeadlineQueue<Queued>();
+  #deadlines = new DeadlineQueue<Queued>();
   readonly #alarm: Alarm;
   #lastAckNumber = 0;
   #held = 0;
@@ -71,34 +75,45 @@ export class Leases {
     this.#deadlines.schedule(delivery, untilMs);
   }
 
-  acknowledge(ackNumber: number): void {
+  /** @returns why the number has no effect, where exactly-once delivery tells */
+  acknowledge(ackNumber: number): AckFailureCode | undefined {
     const delivery = this.#byAckNumber.get(ackNumber);
-    if (!delivery) return;
+    const { exactlyOnce } = this.#surroundings.settings();
+    if (exactlyOnce && delivery?.state !== "held") return invalidAckId;
+    if (!delivery) return undefined;
     const { key } = delivery;
     if (!key) {
       this.#finish(delivery);
+    } else if (exactlyOnce && key.handedOut[0] !== delivery) {
+      return unorderedAckId;
     } else if (delivery.state === "held") {
       this.#release(delivery);
       delivery.state = "acked-early";
       while (key.handedOut[0]?.state === "acked-early") this.#finish(key.handedOut.shift()!);
       this.#surroundings.queue.requeue(key);
     }
+    return undefined;
   }
 
-  /** Sets the end of a lease anew. */
-  extend(ackNumber: number, untilMs: number): void {
+  /** Sets the end of a lease anew. @returns as `acknowledge` */
+  extend(ackNumber: number, untilMs: number): AckFailureCode | undefined {
     const delivery = this.#byAckNumber.get(ackNumber);
-    if (delivery?.state !== "held") return;
+    if (delivery?.state !== "held") return this.#unlessHeld;
     unchain(delivery);
     this.#deadlines.schedule(delivery, untilMs);
+    return undefined;
   }
 
-  /** Gives a message back. */
-  nack(ackNumber: number): void {
+  /** Gives a message back. @returns as `acknowledge` */
+  nack(ackNumber: number): AckFailureCode | undefined {
     const delivery = this.#byAckNumber.get(ackNumber);
-    if (delivery?.state === "held") this.#fail(delivery);
+    if (delivery?.state === "held") {
+      this.#fail(delivery);
+      return undefined;
+    }
     // Taken back with an earlier message of its key: this handing out failed too.
-    else if (delivery?.state === "waiting" && delivery.key && !delivery.failed) this.#countFailure(delivery);
+    if (delivery?.state === "waiting" && delivery.key && !delivery.failed) this.#countFailure(delivery);
+    return this.#unlessHeld;
   }
 
   /** The message is older than the subscription keeps messages (COMMON-02). */
@@ -114,10 +129,18 @@ export class Leases {
     this.#alarm.setAt(this.#deadlines.nextAtMs());
   }
 
-  /** The subscription is gone. */
+  /** Forgets all messages; every number of before is unknown. */
   clear(): void {
     this.#alarm.cancel();
+    for (const delivery of this.#byAckNumber.values()) this.#release(delivery);
     this.#byAckNumber.clear();
+    this.#deadlines = new DeadlineQueue();
+    this.#done = 0;
+  }
+
+  /** What exactly-once delivery says to a number whose lease has ended. */
+  get #unlessHeld(): AckFailureCode | undefined {
+    return this.#surroundings.settings().exactlyOnce ? invalidAckId : undefined;
   }
 
   /** Ends a lease, whatever for. */
@@ -193,6 +216,7 @@ export class Leases {
     delivery.state = "done";
     this.#byAckNumber.delete(delivery.ackNumber);
     this.#done++;
+    this.#surroundings.onDone(delivery.message);
   }
 
   #fallDue(): void {

@@ -71,6 +71,12 @@ export class MessageQueue {
     }
   }
 
+  /** Forgets everything that waits, and all keys. */
+  clear(): void {
+    for (const item of [...this.#returned, ...this.#fresh, ...this.#keys.values()]) unchain(item);
+    this.#keys.clear();
+  }
+
   /** The messages that were never handed out. */
   *untouched(): Iterable<StoredMessage> {
     for (const item of this.#fresh) if (item instanceof Delivery) yield item.message;

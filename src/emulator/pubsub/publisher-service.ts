@@ -1,4 +1,4 @@
-/** `google.pubsub.v1.Publisher` without snapshots and detaching, which answer UNIMPLEMENTED. */
+/** `google.pubsub.v1.Publisher`. */
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { pubsubProtos, serviceDefinition } from "../../lib/protos.ts";
 import { withBytes } from "../grpc-server.ts";
@@ -7,24 +7,12 @@ import { unaryMethod, type MethodHost } from "../unary-method.ts";
 import type { Broker } from "./broker.ts";
 import { readPublishRequest } from "./message-content.ts";
 import { page, type PageRequest } from "./page.ts";
+import { readTopicSettings, toTopicResource, updatedTopicSettings, type TopicResource } from "./topic-resource.ts";
 import type { Topic } from "./topic.ts";
-import { refuseUnsupported } from "./unsupported.ts";
 
 /** Publish requests travel as bytes. */
 export function publisherDefinition(): ServiceDefinition {
   return withBytes(serviceDefinition(pubsubProtos(), "google.pubsub.v1.Publisher"), "Publish", "request");
-}
-
-/** `google.pubsub.v1.Topic` as it is decoded, absent fields filled. */
-interface TopicResource {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly messageStoragePolicy: object | null;
-  readonly kmsKeyName: string;
-  readonly schemaSettings: object | null;
-  readonly messageRetentionDuration: object | null;
-  readonly ingestionDataSourceSettings: object | null;
-  readonly messageTransforms: readonly object[];
 }
 
 interface Named {
@@ -37,26 +25,36 @@ interface UpdateRequest {
 }
 
 type ListRequest = PageRequest & { readonly project: string };
-type ListSubscriptionsRequest = PageRequest & Named;
+type ListOfTopicRequest = PageRequest & Named;
 
 /** The methods, by name. */
 export function publisherHandlers(host: MethodHost, broker: Broker): UntypedServiceImplementation {
   return {
-    CreateTopic: unaryMethod(host, "CreateTopic", (request: TopicResource) => {
-      refuseMissingFeatures(request);
-      return toResource(broker.createTopic(request.name, request.labels));
-    }),
-    GetTopic: unaryMethod(host, "GetTopic", (request: Named) => toResource(broker.topic(request.topic))),
-    UpdateTopic: unaryMethod(host, "UpdateTopic", (request: UpdateRequest) => toResource(updateTopic(broker, request))),
+    CreateTopic: unaryMethod(host, "CreateTopic", (request: TopicResource) =>
+      toTopicResource(broker.createTopic(request.name, readTopicSettings(request))),
+    ),
+    GetTopic: unaryMethod(host, "GetTopic", (request: Named) => toTopicResource(broker.topic(request.topic))),
+    UpdateTopic: unaryMethod(host, "UpdateTopic", (request: UpdateRequest) =>
+      toTopicResource(updateTopic(broker, request)),
+    ),
     ListTopics: unaryMethod(host, "ListTopics", (request: ListRequest) => {
       const names = [...broker.topics.keys()].filter((name) => name.startsWith(`${request.project}/`));
       const { items, nextPageToken } = page(names, request);
-      return { topics: items.map((name) => toResource(broker.topic(name))), nextPageToken };
+      return { topics: items.map((name) => toTopicResource(broker.topic(name))), nextPageToken };
     }),
-    ListTopicSubscriptions: unaryMethod(host, "ListTopicSubscriptions", (request: ListSubscriptionsRequest) => {
+    ListTopicSubscriptions: unaryMethod(host, "ListTopicSubscriptions", (request: ListOfTopicRequest) => {
       const names = [...broker.topic(request.topic).subscriptions].map(({ settings }) => settings.name);
       const { items, nextPageToken } = page(names, request);
       return { subscriptions: items, nextPageToken };
+    }),
+    ListTopicSnapshots: unaryMethod(host, "ListTopicSnapshots", (request: ListOfTopicRequest) => {
+      const names = [...broker.topic(request.topic).snapshots].map(({ name }) => name);
+      const { items, nextPageToken } = page(names, request);
+      return { snapshots: items, nextPageToken };
+    }),
+    DetachSubscription: unaryMethod(host, "DetachSubscription", (request: { readonly subscription: string }) => {
+      broker.detachSubscription(request.subscription);
+      return {};
     }),
     DeleteTopic: unaryMethod(host, "DeleteTopic", (request: Named) => {
       broker.deleteTopic(request.topic);
@@ -69,29 +67,9 @@ export function publisherHandlers(host: MethodHost, broker: Broker): UntypedServ
   };
 }
 
-function toResource(topic: Topic): object {
-  return { name: topic.name, labels: topic.labels, state: "ACTIVE" };
-}
-
 function updateTopic(broker: Broker, { topic: changes, updateMask }: UpdateRequest): Topic {
   if (!changes) throw invalidArgument("The request names no topic");
   const topic = broker.topic(changes.name);
-  const paths = updateMask?.paths ?? [];
-  if (paths.length === 0) throw invalidArgument("The update mask is empty");
-  refuseMissingFeatures(changes);
-  const unknown = paths.find((path) => path !== "labels");
-  if (unknown) throw invalidArgument(`${unknown} of a topic cannot be changed`);
-  topic.labels = changes.labels;
+  topic.settings = updatedTopicSettings(topic.settings, changes, updateMask?.paths ?? []);
   return topic;
-}
-
-function refuseMissingFeatures(resource: TopicResource): void {
-  refuseUnsupported([
-    resource.messageStoragePolicy && "message_storage_policy",
-    resource.kmsKeyName && "kms_key_name",
-    resource.schemaSettings && "schema_settings",
-    resource.messageRetentionDuration && "message_retention_duration of a topic (there is no seek)",
-    resource.ingestionDataSourceSettings && "ingestion_data_source_settings",
-    resource.messageTransforms.length > 0 && "message_transforms",
-  ]);
 }

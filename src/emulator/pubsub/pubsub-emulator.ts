@@ -3,12 +3,13 @@ import { systemClock, type Clock } from "../../lib/clock.ts";
 import { Faults, type Fault } from "../faults.ts";
 import { GrpcServer } from "../grpc-server.ts";
 import { RpcError } from "../rpc-error.ts";
-import { Broker, subscriptionResource, type PartialSubscription } from "./broker.ts";
+import { Broker, type PartialSubscription } from "./broker.ts";
 import { encodeContent, type ContentFields } from "./message-content.ts";
 import { publisherDefinition, publisherHandlers } from "./publisher-service.ts";
 import { decodeMessage, type PubsubMessage } from "./stored-message.ts";
 import type { StreamingPullSession } from "./streaming-pull-session.ts";
 import { subscriberDefinition, subscriberHandlers } from "./subscriber-service.ts";
+import { subscriptionResource } from "./subscription-resource.ts";
 
 export interface PubSubEmulatorOptions {
   /** 0, the default: any free one. */

@@ -1,7 +1,8 @@
-/** Names of topics and subscriptions. */
+/** Names of topics, subscriptions and snapshots. */
+import { randomUUID } from "node:crypto";
 import { invalidArgument, RpcError } from "../rpc-error.ts";
 
-export type Collection = "topics" | "subscriptions";
+export type Collection = "topics" | "subscriptions" | "snapshots";
 
 /** A letter, then letters, digits and a few signs: 3 to 255 characters. */
 const resourceId = /^(?!goog)[A-Za-z][A-Za-z0-9._~+%-]{2,254}$/;
@@ -12,7 +13,7 @@ export interface ResourceName {
 }
 
 /**
- * Reads `projects/P/topics/T` or `projects/P/subscriptions/S`.
+ * Reads `projects/P/topics/T`, `projects/P/subscriptions/S` or `projects/P/snapshots/S`.
  *
  * @throws RpcError INVALID_ARGUMENT
  */
@@ -28,7 +29,17 @@ export function parseResourceName(collection: Collection, name: string): Resourc
   return { project, id };
 }
 
-/** @param name of a topic or subscription */
+/** A name for something that was created without one. */
+export function generatedName(project: string, collection: Collection): string {
+  return `projects/${project}/${collection}/generated-${randomUUID()}`;
+}
+
+/** @param name of a topic, subscription or snapshot */
 export function resourceNotFound(name: string): RpcError {
   return new RpcError("NOT_FOUND", `Resource not found (resource=${name})`);
+}
+
+/** @param name of a topic, subscription or snapshot */
+export function resourceExists(name: string): RpcError {
+  return new RpcError("ALREADY_EXISTS", `Resource already exists (resource=${name})`);
 }

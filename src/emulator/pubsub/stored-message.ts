@@ -88,6 +88,36 @@ export function decodeMessage(message: StoredMessage): PubsubMessage {
   };
 }
 
+/** For sorting: in order of publication. */
+export function inOrder(a: StoredMessage, b: StoredMessage): number {
+  return a.publication.firstId + a.index - b.publication.firstId - b.index;
+}
+
+/** The attributes alone: `attributes` = 2, entries of key = 1 and value = 2. */
+export function readAttributes({ publication, start, end }: StoredMessage): ReadonlyMap<string, string> {
+  const attributes = new Map<string, string>();
+  const reader = protobuf.Reader.create(publication.buffer.subarray(start, end));
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag === 0x12) readEntry(reader, attributes);
+    else reader.skipType(tag & 7);
+  }
+  return attributes;
+}
+
+function readEntry(reader: protobuf.Reader, entries: Map<string, string>): void {
+  const to = reader.uint32() + reader.pos;
+  let key = "";
+  let value = "";
+  while (reader.pos < to) {
+    const tag = reader.uint32();
+    if (tag === 0x0a) key = reader.string();
+    else if (tag === 0x12) value = reader.string();
+    else reader.skipType(tag & 7);
+  }
+  entries.set(key, value);
+}
+
 function writeContent({ bytes, pieces }: MessageContent, buffer: Buffer, at: number): number {
   let end = at;
   for (let i = 0; i < pieces.length; i += 2) end += bytes.copy(buffer, end, pieces[i], pieces[i + 1]);

@@ -11,19 +11,28 @@ import { callEnding, endConnection, scriptedError, type CallEnding } from "../ca
 import type { Fault } from "../faults.ts";
 import { asRpcError, invalidArgument, type RpcError } from "../rpc-error.ts";
 import type { MethodHost } from "../unary-method.ts";
+import { ackConfirmation, deadlineConfirmation } from "./ack-failures.ts";
+import { ackNumbersOf, scriptedAckFailures } from "./ack-methods.ts";
 import type { Broker } from "./broker.ts";
 import { Holder, type Delivery } from "./delivery.ts";
 import { encodeReceived } from "./received-messages.ts";
-import { resourceNotFound } from "./resource-name.ts";
 import { readStreamingPullRequest, type StreamingPullRequest } from "./subscriber-requests.ts";
 import type { Consumer } from "./consumers.ts";
 import type { Subscription } from "./subscription.ts";
-import { checkModifyDeadline, maxAckDeadlineSeconds, minAckDeadlineSeconds } from "./subscription-settings.ts";
+import {
+  checkModifyDeadline,
+  maxAckDeadlineSeconds,
+  minAckDeadlineSeconds,
+  type SubscriptionSettings,
+} from "./subscription-settings.ts";
 
 export type StreamingPullCall = ServerDuplexStream<Buffer, Buffer>;
 
-/** `subscription_properties` = 4, with `message_ordering_enabled` = 2 or empty. */
-const properties = { ordered: Buffer.from([0x22, 2, 0x10, 1]), unordered: Buffer.from([0x22, 0]) };
+/** `subscription_properties` = 4, of `exactly_once_delivery_enabled` = 1 and `message_ordering_enabled` = 2. */
+function encodeProperties({ exactlyOnce, ordered }: SubscriptionSettings): Buffer {
+  const fields = [...(exactlyOnce ? [0x08, 1] : []), ...(ordered ? [0x10, 1] : [])];
+  return Buffer.from([0x22, fields.length, ...fields]);
+}
 
 export class StreamingPullSession implements Consumer {
   holder = new Holder(0);
@@ -66,8 +75,8 @@ export class StreamingPullSession implements Consumer {
     else this.#send(this.#encode(deliveries));
   }
 
-  subscriptionDeleted(): void {
-    this.fail(resourceNotFound(this.#subscription!.settings.name));
+  subscriptionEnded(reason: RpcError): void {
+    this.fail(reason);
   }
 
   /** Ends the stream with a status. */
@@ -81,7 +90,7 @@ export class StreamingPullSession implements Consumer {
     if (this.#closed) return;
     const fault = this.#host.faults.next("StreamingPull");
     if (fault) void this.#takeUnder(fault, bytes);
-    else this.#take(bytes);
+    else this.#send(this.#take(bytes, undefined));
   }
 
   async #takeUnder(fault: Fault, bytes: Buffer): Promise<void> {
@@ -91,9 +100,10 @@ export class StreamingPullSession implements Consumer {
     if (fault.goaway) server.goAway(this.#call);
     if (fault.delayMs && !fault.done) await pause(clock, fault.delayMs);
     if (ending && !ending.afterwards) return this.#endBy(fault, ending);
-    this.#take(bytes);
+    const answer = this.#take(bytes, fault);
     if (fault.delayMs && fault.done) await pause(clock, fault.delayMs);
     if (ending) return this.#endBy(fault, ending);
+    this.#send(answer);
     this.#call.resume();
   }
 
@@ -120,19 +130,21 @@ export class StreamingPullSession implements Consumer {
     return encodeReceived(deliveries, { ackIds, countAttempts, tail: this.#properties });
   }
 
-  #take(bytes: Buffer): void {
-    if (this.#closed) return;
+  /** Lets a request take effect and returns what is to be answered, if anything. */
+  #take(bytes: Buffer, fault: Fault | undefined): Buffer | undefined {
+    if (this.#closed) return undefined;
     try {
       const request = readStreamingPullRequest(bytes);
-      if (this.#subscription) this.#follow(this.#subscription, request, bytes);
-      else this.#open(request);
+      if (this.#subscription) return this.#follow(this.#subscription, request, bytes, fault);
+      this.#open(request);
     } catch (error) {
       this.fail(asRpcError(error));
     }
+    return undefined;
   }
 
   #open(request: StreamingPullRequest): void {
-    const subscription = this.#broker.subscription(request.subscription);
+    const subscription = this.#broker.attachedSubscription(request.subscription);
     this.holder = new Holder(
       streamAckDeadlineMs(request),
       request.maxOutstandingMessages > 0 ? request.maxOutstandingMessages : Infinity,
@@ -144,7 +156,12 @@ export class StreamingPullSession implements Consumer {
     subscription.attach(this);
   }
 
-  #follow(subscription: Subscription, request: StreamingPullRequest, bytes: Buffer): void {
+  #follow(
+    subscription: Subscription,
+    request: StreamingPullRequest,
+    bytes: Buffer,
+    fault: Fault | undefined,
+  ): Buffer | undefined {
     if (request.subscription) throw invalidArgument("Only the first message of a stream names the subscription");
     if (request.maxOutstandingMessages !== 0 || request.maxOutstandingBytes !== 0) {
       throw invalidArgument(
@@ -157,19 +174,28 @@ export class StreamingPullSession implements Consumer {
       throw invalidArgument("modify_deadline_ack_ids and modify_deadline_seconds differ in number");
     }
     for (const seconds of modifyDeadlineSeconds) checkModifyDeadline(seconds);
-    const acked = subscription.ackIds.readAll(bytes, ackIds);
-    const modified = subscription.ackIds.readAll(bytes, modifyDeadlineAckIds);
-    if (acked.length > 0) subscription.acknowledge(acked);
-    if (modified.length > 0) subscription.modifyDeadlinesEach(modified, (i) => modifyDeadlineSeconds[i]!);
-    if (this.#answersPings && acked.length + modified.length === 0) this.#send(this.#properties);
+    const acks = { bytes, ranges: ackIds };
+    const deadlines = { bytes, ranges: modifyDeadlineAckIds };
+    const acked = ackNumbersOf(subscription, acks);
+    const modified = ackNumbersOf(subscription, deadlines);
+    if (acked.length + modified.length === 0) return this.#answersPings ? this.#properties : undefined;
+    const scripted = scriptedAckFailures(fault);
+    const ackFailures = subscription.acknowledge(acked, scripted);
+    const deadlineFailures = subscription.modifyDeadlinesEach(modified, (i) => modifyDeadlineSeconds[i]!, scripted);
+    if (!subscription.settings.exactlyOnce && !scripted) return undefined;
+    return Buffer.concat([
+      ackConfirmation(acks, ackFailures),
+      deadlineConfirmation(deadlines, deadlineFailures),
+      this.#properties,
+    ]);
   }
 
   get #properties(): Buffer {
-    return this.#subscription?.settings.ordered ? properties.ordered : properties.unordered;
+    return encodeProperties(this.#subscription!.settings);
   }
 
-  #send(response: Buffer): void {
-    if (!this.#closed && !this.#call.write(response)) this.#blocked = true;
+  #send(response: Buffer | undefined): void {
+    if (response && !this.#closed && !this.#call.write(response)) this.#blocked = true;
   }
 
   #unblock(): void {

@@ -1,18 +1,19 @@
-/** `google.pubsub.v1.Subscriber` without snapshots, seek, push and detaching, which answer UNIMPLEMENTED. */
+/** `google.pubsub.v1.Subscriber` without push, which answers UNIMPLEMENTED. */
 import type { ServerUnaryCall, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { pubsubProtos, serviceDefinition } from "../../lib/protos.ts";
 import { withBytes } from "../grpc-server.ts";
 import { invalidArgument } from "../rpc-error.ts";
 import { unaryMethod, type MethodHost } from "../unary-method.ts";
-import { page, type PageRequest } from "./page.ts";
+import { acknowledge, modifyAckDeadline } from "./ack-methods.ts";
 import type { Broker } from "./broker.ts";
+import { page, type PageRequest } from "./page.ts";
 import { encodeReceived } from "./received-messages.ts";
+import { snapshotHandlers } from "./snapshot-methods.ts";
 import { StreamingPullSession, type StreamingPullCall } from "./streaming-pull-session.ts";
-import { readAcknowledgeRequest, readModifyAckDeadlineRequest } from "./subscriber-requests.ts";
-import { checkModifyDeadline, toResource, type SubscriptionResource } from "./subscription-settings.ts";
+import type { SubscriptionResource } from "./subscription-resource.ts";
+import { refuseUnsupported } from "./unsupported.ts";
 import { WaitingPull } from "./waiting-pull.ts";
 
-const maxAckRequestBytes = 512 * 1024;
 const maxPullMessages = 1000;
 const empty = Buffer.alloc(0);
 
@@ -39,6 +40,10 @@ interface UpdateRequest {
   readonly updateMask: { readonly paths: readonly string[] } | null;
 }
 
+interface ModifyPushConfigRequest extends Named {
+  readonly pushConfig: SubscriptionResource["pushConfig"];
+}
+
 interface ListRequest extends PageRequest {
   readonly project: string;
 }
@@ -49,15 +54,15 @@ export function subscriberHandlers(
   broker: Broker,
   sessions: Set<StreamingPullSession>,
 ): UntypedServiceImplementation {
-  const resourceOf = (name: string): object => toResource(broker.subscription(name).settings);
+  const resourceOf = (name: string): object => broker.resourceOf(broker.subscription(name));
   return {
     CreateSubscription: unaryMethod(host, "CreateSubscription", (request: SubscriptionResource) =>
-      toResource(broker.createSubscription(request).settings),
+      broker.resourceOf(broker.createSubscription(request)),
     ),
     GetSubscription: unaryMethod(host, "GetSubscription", (request: Named) => resourceOf(request.subscription)),
     UpdateSubscription: unaryMethod(host, "UpdateSubscription", ({ subscription, updateMask }: UpdateRequest) => {
       if (!subscription) throw invalidArgument("The request names no subscription");
-      return toResource(broker.updateSubscription(subscription, updateMask?.paths ?? []).settings);
+      return broker.resourceOf(broker.updateSubscription(subscription, updateMask?.paths ?? []));
     }),
     ListSubscriptions: unaryMethod(host, "ListSubscriptions", (request: ListRequest) => {
       const names = [...broker.subscriptions.keys()].filter((name) => name.startsWith(`${request.project}/`));
@@ -71,8 +76,16 @@ export function subscriberHandlers(
     Pull: unaryMethod(host, "Pull", (request: PullRequest, call: ServerUnaryCall<PullRequest, Buffer>) =>
       pull(host, broker, request, call),
     ),
-    Acknowledge: unaryMethod(host, "Acknowledge", (bytes: Buffer) => acknowledge(broker, bytes)),
-    ModifyAckDeadline: unaryMethod(host, "ModifyAckDeadline", (bytes: Buffer) => modifyAckDeadline(broker, bytes)),
+    Acknowledge: unaryMethod(host, "Acknowledge", (bytes: Buffer, _call, fault) => acknowledge(broker, bytes, fault)),
+    ModifyAckDeadline: unaryMethod(host, "ModifyAckDeadline", (bytes: Buffer, _call, fault) =>
+      modifyAckDeadline(broker, bytes, fault),
+    ),
+    ModifyPushConfig: unaryMethod(host, "ModifyPushConfig", (request: ModifyPushConfigRequest) => {
+      broker.subscription(request.subscription);
+      refuseUnsupported([request.pushConfig?.pushEndpoint && "push_config"]);
+      return {};
+    }),
+    ...snapshotHandlers(host, broker),
     StreamingPull: (call: StreamingPullCall) => {
       sessions.add(new StreamingPullSession(host, broker, call, (session) => sessions.delete(session)));
     },
@@ -85,7 +98,7 @@ async function pull(
   request: PullRequest,
   call: ServerUnaryCall<PullRequest, Buffer>,
 ): Promise<Buffer> {
-  const subscription = broker.subscription(request.subscription);
+  const subscription = broker.attachedSubscription(request.subscription);
   if (request.maxMessages < 1) throw invalidArgument("max_messages is 1 at least");
   const waiting = new WaitingPull(subscription, Math.min(request.maxMessages, maxPullMessages));
   call.once("cancelled", () => waiting.end());
@@ -93,30 +106,4 @@ async function pull(
   const deliveries = await waiting.messages;
   const countAttempts = subscription.settings.deadLetter !== undefined;
   return encodeReceived(deliveries, { ackIds: subscription.ackIds, countAttempts, tail: empty });
-}
-
-function acknowledge(broker: Broker, bytes: Buffer): Buffer {
-  checkAckRequest(bytes);
-  const request = readAcknowledgeRequest(bytes);
-  const subscription = broker.subscription(request.subscription);
-  const numbers = subscription.ackIds.readAll(bytes, request.ackIds);
-  if (numbers.length === 0) throw invalidArgument("The request has no ack IDs");
-  subscription.acknowledge(numbers);
-  return empty;
-}
-
-function modifyAckDeadline(broker: Broker, bytes: Buffer): Buffer {
-  checkAckRequest(bytes);
-  const request = readModifyAckDeadlineRequest(bytes);
-  const subscription = broker.subscription(request.subscription);
-  checkModifyDeadline(request.ackDeadlineSeconds);
-  const numbers = subscription.ackIds.readAll(bytes, request.ackIds);
-  if (numbers.length === 0) throw invalidArgument("The request has no ack IDs");
-  subscription.modifyDeadlines(numbers, request.ackDeadlineSeconds);
-  return empty;
-}
-
-function checkAckRequest(bytes: Buffer): void {
-  if (bytes.length <= maxAckRequestBytes) return;
-  throw invalidArgument(`Request payload size exceeds the limit: ${maxAckRequestBytes} bytes (it has ${bytes.length})`);
 }

@@ -1,16 +1,23 @@
 /** One subscription: its messages, those who want them, and who gets the next ones. Pure but for the injected clock. */
 import type { Clock } from "../../lib/clock.ts";
+import type { RpcError } from "../rpc-error.ts";
+import type { AckFailure, AckFailureCode } from "./ack-failures.ts";
 import type { AckIds } from "./ack-ids.ts";
 import { Consumers, type Consumer } from "./consumers.ts";
 import type { Delivery, Holder } from "./delivery.ts";
 import { Expiration } from "./expiration.ts";
+import { parseFilter, type Filter } from "./filter.ts";
 import { Leases } from "./leases.ts";
 import { MessageQueue } from "./message-queue.ts";
-import { byteLength, type StoredMessage } from "./stored-message.ts";
+import { RetainedMessages } from "./retained-messages.ts";
+import { byteLength, inOrder, readAttributes, type StoredMessage } from "./stored-message.ts";
 import type { SubscriptionSettings } from "./subscription-settings.ts";
 
 /** Publishes a message to the dead-letter topic; false when that cannot be, and the message stays. */
 export type ForwardDeadLetter = (message: StoredMessage, attempts: number, settings: SubscriptionSettings) => boolean;
+
+/** Says of the i-th ack number of a request that it is to fail, and how, whatever it names. */
+export type ScriptedAckFailure = (i: number) => AckFailureCode | undefined;
 
 /** A response holds at most so many messages, and ends with the message that reaches so many bytes. */
 const maxResponseMessages = 1000;
@@ -21,6 +28,8 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly ackIds: AckIds;
   readonly forward: ForwardDeadLetter;
+  /** How long the topic keeps every message; 0: it keeps none. */
+  readonly topicRetentionMs: () => number;
   /** Nobody has used the subscription for its expiration period. */
   readonly onExpired: () => void;
 }
@@ -29,24 +38,34 @@ export class Subscription {
   #settings: SubscriptionSettings;
   readonly ackIds: AckIds;
   readonly #clock: Clock;
+  readonly #topicRetentionMs: () => number;
+  readonly #filter: Filter | undefined;
   readonly #queue: MessageQueue;
   readonly #consumers = new Consumers();
   readonly #leases: Leases;
+  readonly #retained: RetainedMessages;
   readonly #expiration: Expiration;
-  /** Messages that were published to it. */
+  /** Messages that came to it since it was made or was last made to seek. */
   #accepted = 0;
+  /** What was published before this is kept as if it had been published then. */
+  #replayedAtMs = -Infinity;
+  #detached = false;
   #distributing = false;
 
-  constructor(settings: SubscriptionSettings, { clock, ackIds, forward, onExpired }: Surroundings) {
+  constructor(settings: SubscriptionSettings, { clock, ackIds, forward, topicRetentionMs, onExpired }: Surroundings) {
     this.#settings = settings;
     this.ackIds = ackIds;
     this.#clock = clock;
+    this.#topicRetentionMs = topicRetentionMs;
+    this.#filter = settings.filter === "" ? undefined : parseFilter(settings.filter);
     this.#queue = new MessageQueue(settings.ordered);
+    this.#retained = new RetainedMessages(() => this.#keptFromMs);
     this.#leases = new Leases({
       clock,
       queue: this.#queue,
       settings: () => this.#settings,
       forward: (message, attempts) => forward(message, attempts, this.#settings),
+      onDone: (message) => this.#retain(message),
       onDue: () => this.distribute(),
     });
     this.#expiration = new Expiration(clock, this, onExpired);
@@ -56,10 +75,12 @@ export class Subscription {
     return this.#settings;
   }
 
-  /** Properties can be changed at any time, `ordered` excepted. */
+  /** Properties can be changed at any time, `ordered` and `filter` excepted. */
   set settings(settings: SubscriptionSettings) {
     this.#settings = settings;
+    if (!settings.retainAcked) this.#retained.clear();
     this.#expiration.restart();
+    this.distribute();
   }
 
   get expirationMs(): number {
@@ -68,6 +89,11 @@ export class Subscription {
 
   get inUse(): boolean {
     return this.#consumers.count > 0;
+  }
+
+  /** Whether it was cut off from its topic: it has no messages, and gets none. */
+  get detached(): boolean {
+    return this.#detached;
   }
 
   /** Messages that are handed out, with a lease that runs. */
@@ -80,17 +106,40 @@ export class Subscription {
     return this.#accepted - this.#leases.done - this.#leases.held;
   }
 
-  /** All messages that are not acked, in no particular order. */
+  /** All messages that are not acked and not too old, in no particular order. */
   *unacked(): Iterable<StoredMessage> {
-    yield* this.#queue.untouched();
-    yield* this.#leases.messages();
+    for (const message of this.#queue.untouched()) if (!this.#isTooOld(message)) yield message;
+    for (const message of this.#leases.messages()) if (!this.#isTooOld(message)) yield message;
   }
 
-  /** Takes newly published messages. */
+  /** Messages that are acked but kept, in no particular order. */
+  get retained(): readonly StoredMessage[] {
+    return this.#retained.all();
+  }
+
+  /** Takes newly published messages; those that the filter does not want count as acked (FILTER-01). */
   accept(messages: readonly StoredMessage[]): void {
-    for (const message of messages) this.#queue.add(message);
-    this.#accepted += messages.length;
+    for (const message of messages) this.#add(message);
     this.distribute();
+  }
+
+  /**
+   * Makes these messages the ones that are not acked; all others count as acked. Leases end, and ack numbers of before
+   * have no effect: the messages come again, in order of publication, attempts counted anew.
+   *
+   * @param isOld a snapshot's messages are kept as if they were new, whatever their age
+   */
+  replay(messages: Iterable<StoredMessage>, isOld: boolean): void {
+    const unacked = new Set(messages);
+    const acked = [...this.retained, ...this.unacked()].filter((message) => !unacked.has(message));
+    this.#queue.clear();
+    this.#leases.clear();
+    this.#retained.clear();
+    this.#accepted = 0;
+    if (isOld) this.#replayedAtMs = this.#clock.now();
+    for (const message of acked) this.#retain(message);
+    this.#expiration.touch();
+    this.accept([...unacked].toSorted(inOrder));
   }
 
   /** From now on the consumer gets messages. */
@@ -106,27 +155,31 @@ export class Subscription {
     this.#expiration.touch();
   }
 
-  acknowledge(ackNumbers: readonly number[]): void {
-    this.#expiration.touch();
-    for (const number of ackNumbers) this.#leases.acknowledge(number);
-    this.distribute();
+  /** @returns what exactly-once delivery, or a script, says of numbers that have no effect */
+  acknowledge(ackNumbers: readonly number[], scripted?: ScriptedAckFailure): AckFailure[] {
+    return this.#settle(ackNumbers, (number) => this.#leases.acknowledge(number), scripted);
   }
 
-  /** @param seconds counted from now; 0 gives the message back (nack) */
-  modifyDeadlines(ackNumbers: readonly number[], seconds: number): void {
-    this.modifyDeadlinesEach(ackNumbers, () => seconds);
+  /**
+   * @param seconds counted from now; 0 gives the message back (nack)
+   * @returns as `acknowledge`
+   */
+  modifyDeadlines(ackNumbers: readonly number[], seconds: number, scripted?: ScriptedAckFailure): AckFailure[] {
+    return this.modifyDeadlinesEach(ackNumbers, () => seconds, scripted);
   }
 
   /** @param secondsAt the new deadline of the i-th number; 0 gives the message back */
-  modifyDeadlinesEach(ackNumbers: readonly number[], secondsAt: (i: number) => number): void {
-    this.#expiration.touch();
+  modifyDeadlinesEach(
+    ackNumbers: readonly number[],
+    secondsAt: (i: number) => number,
+    scripted?: ScriptedAckFailure,
+  ): AckFailure[] {
     const now = this.#clock.monotonic();
-    for (const [i, number] of ackNumbers.entries()) {
+    const modify = (number: number, i: number): AckFailureCode | undefined => {
       const seconds = secondsAt(i);
-      if (seconds === 0) this.#leases.nack(number);
-      else this.#leases.extend(number, now + seconds * 1000);
-    }
-    this.distribute();
+      return seconds === 0 ? this.#leases.nack(number) : this.#leases.extend(number, now + seconds * 1000);
+    };
+    return this.#settle(ackNumbers, modify, scripted);
   }
 
   /** Hands out messages to the consumers that can take some, by turns and in equal shares. */
@@ -138,11 +191,66 @@ export class Subscription {
     this.#leases.watch();
   }
 
-  /** Tells the consumers that the subscription is gone, and frees everything. */
-  delete(): void {
+  /** Cuts it off from its topic: nothing is left, and nobody can have anything of it any more. */
+  cutOff(reason: RpcError): void {
+    this.#detached = true;
+    this.#empty(reason);
+  }
+
+  /** The subscription is gone. */
+  delete(reason: RpcError): void {
     this.#expiration.stop();
-    for (const consumer of this.#consumers.removeAll()) consumer.subscriptionDeleted();
+    this.#empty(reason);
+  }
+
+  #empty(reason: RpcError): void {
+    for (const consumer of this.#consumers.removeAll()) consumer.subscriptionEnded(reason);
+    this.#queue.clear();
     this.#leases.clear();
+    this.#retained.clear();
+    this.#accepted = 0;
+  }
+
+  #add(message: StoredMessage): void {
+    if (this.#filter && !this.#filter(readAttributes(message))) return;
+    this.#queue.add(message);
+    this.#accepted++;
+  }
+
+  #retain(message: StoredMessage): void {
+    if (this.#settings.retainAcked) this.#retained.add(message);
+  }
+
+  /** Applies what a request says of each ack number, and collects what fails. */
+  #settle(
+    ackNumbers: readonly number[],
+    apply: (number: number, i: number) => AckFailureCode | undefined,
+    scripted: ScriptedAckFailure | undefined,
+  ): AckFailure[] {
+    this.#expiration.touch();
+    const failures: AckFailure[] = [];
+    for (const index of this.#order(ackNumbers)) {
+      const code = scripted?.(index) ?? apply(ackNumbers[index]!, index);
+      if (code) failures.push({ index, code });
+    }
+    this.distribute();
+    return failures;
+  }
+
+  /** Acks of one request are taken together: among them, none comes too early for another. */
+  #order(ackNumbers: readonly number[]): Iterable<number> {
+    const { ordered, exactlyOnce } = this.#settings;
+    if (!ordered || !exactlyOnce) return ackNumbers.keys();
+    return [...ackNumbers.keys()].sort((a, b) => ackNumbers[a]! - ackNumbers[b]!);
+  }
+
+  /** Messages published before this may be dropped (COMMON-02); what the topic keeps is there for its subscriptions too. */
+  get #keptFromMs(): number {
+    return this.#clock.now() - Math.max(this.#settings.retentionMs, this.#topicRetentionMs());
+  }
+
+  #isTooOld({ publication }: StoredMessage): boolean {
+    return Math.max(publication.publishTimeMs, this.#replayedAtMs) < this.#keptFromMs;
   }
 
   /** Gives every consumer that can take some a response's worth; false when there is nobody or nothing. */
@@ -162,13 +270,12 @@ export class Subscription {
 
   #take(holder: Holder, maxMessages: number): Delivery[] {
     const until = this.#clock.monotonic() + holder.ackDeadlineMs;
-    const publishedAfter = this.#clock.now() - this.#settings.retentionMs;
     const taken: Delivery[] = [];
     let bytes = 0;
     while (taken.length < maxMessages && bytes < maxResponseBytes && holder.hasRoom) {
       const delivery = this.#queue.next(holder);
       if (!delivery) break;
-      if (delivery.message.publication.publishTimeMs < publishedAfter) {
+      if (this.#isTooOld(delivery.message)) {
         this.#leases.drop(delivery);
         continue;
       }

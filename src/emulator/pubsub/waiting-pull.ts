@@ -1,8 +1,8 @@
 /** One unary Pull: takes what there is, or waits for the first messages. */
 import type { Clock } from "../../lib/clock.ts";
+import type { RpcError } from "../rpc-error.ts";
 import { Holder, type Delivery } from "./delivery.ts";
 import type { Consumer } from "./consumers.ts";
-import { resourceNotFound } from "./resource-name.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** A pull that finds nothing for this long answers without messages. */
@@ -12,7 +12,7 @@ export class WaitingPull implements Consumer {
   readonly holder: Holder;
   readonly #subscription: Subscription;
   readonly #settle: { resolve(deliveries: readonly Delivery[]): void; reject(error: Error): void };
-  /** What the pull comes to: the messages, possibly none. Rejects with NOT_FOUND when the subscription is deleted. */
+  /** What the pull comes to: the messages, possibly none. Rejects when the subscription ends before. */
   readonly messages: Promise<readonly Delivery[]>;
   #done = false;
 
@@ -45,9 +45,9 @@ export class WaitingPull implements Consumer {
     this.#settle.resolve(deliveries);
   }
 
-  subscriptionDeleted(): void {
+  subscriptionEnded(reason: RpcError): void {
     this.#leave();
-    this.#settle.reject(resourceNotFound(this.#subscription.settings.name));
+    this.#settle.reject(reason);
   }
 
   /** Comes to nothing, unless it came to something before. */

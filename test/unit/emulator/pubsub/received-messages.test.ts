@@ -75,7 +75,8 @@ test.each(["", "55", "55-", "56-1", "55-1x", "55--1", "projects/p/subscriptions/
   "%j is no ack id of the subscription",
   (id) => {
     const bytes = Buffer.from(`before${id}`);
-    expect(() => new AckIds("55").read(bytes, 6, bytes.length)).toThrow(expect.objectContaining({ code: 3 }));
+    expect(() => new AckIds("55").readAll(bytes, [6, bytes.length])).toThrow(expect.objectContaining({ code: 3 }));
+    expect(new AckIds("55").readAll(bytes, [6, bytes.length], 0)).toEqual([0]);
   },
 );
 

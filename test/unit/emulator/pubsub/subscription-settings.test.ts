@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { subscriptionResource } from "../../../../src/emulator/pubsub/broker.ts";
-import { applyMask, readSettings, toResource } from "../../../../src/emulator/pubsub/subscription-settings.ts";
+import { applyMask, subscriptionResource, toResource } from "../../../../src/emulator/pubsub/subscription-resource.ts";
+import { readSettings } from "../../../../src/emulator/pubsub/subscription-settings.ts";
 import { RpcError } from "../../../../src/emulator/rpc-error.ts";
 
 const base = { name: "projects/p/subscriptions/sss", topic: "projects/p/topics/ttt" };
@@ -17,6 +17,9 @@ test("defaults (COMMON-01, -08, -10, RETRY-02, ORDER-04)", () => {
     retentionMs: 604_800_000,
     expirationMs: 2_678_400_000,
     ordered: false,
+    exactlyOnce: false,
+    filter: "",
+    retainAcked: false,
     labels: {},
     retry: undefined,
     deadLetter: undefined,
@@ -25,6 +28,18 @@ test("defaults (COMMON-01, -08, -10, RETRY-02, ORDER-04)", () => {
 
 test.each([
   ["ack deadline 10 s", { ackDeadlineSeconds: 10 }, { ackDeadlineMs: 10_000 }],
+  [
+    "a longer ack deadline with exactly-once delivery (PULL-01)",
+    { enableExactlyOnceDelivery: true },
+    { exactlyOnce: true, ackDeadlineMs: 60_000 },
+  ],
+  [
+    "an ack deadline of one's own with exactly-once delivery",
+    { enableExactlyOnceDelivery: true, ackDeadlineSeconds: 10 },
+    { ackDeadlineMs: 10_000 },
+  ],
+  ["a filter of 256 bytes", { filter: `attributes:${"a".repeat(245)}` }, { filter: `attributes:${"a".repeat(245)}` }],
+  ["labels of other scripts", { labels: { группа: "база-1_2" } }, { labels: { группа: "база-1_2" } }],
   ["ack deadline 600 s", { ackDeadlineSeconds: 600 }, { ackDeadlineMs: 600_000 }],
   ["retention 10 min", { messageRetentionDuration: seconds(600) }, { retentionMs: 600_000 }],
   ["retention 31 d", { messageRetentionDuration: seconds(31 * day) }, { retentionMs: 2_678_400_000 }],
@@ -75,9 +90,16 @@ test.each([
   ["a name that begins with a digit", { name: "projects/p/subscriptions/1sss" }, "INVALID_ARGUMENT"],
   ["a name that begins with goog", { name: "projects/p/subscriptions/googol" }, "INVALID_ARGUMENT"],
   ["a topic's name", { name: "projects/p/topics/sss" }, "INVALID_ARGUMENT"],
-  ["a filter", { filter: 'attributes:"a"' }, "UNIMPLEMENTED"],
-  ["exactly-once delivery", { enableExactlyOnceDelivery: true }, "UNIMPLEMENTED"],
-  ["acked messages retained", { retainAckedMessages: true }, "UNIMPLEMENTED"],
+  ["a filter that cannot be read", { filter: "attributes" }, "INVALID_ARGUMENT"],
+  ["a filter of 257 bytes", { filter: `attributes:${"a".repeat(246)}` }, "INVALID_ARGUMENT"],
+  [
+    "65 labels",
+    { labels: Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`l${i}`, ""])) },
+    "INVALID_ARGUMENT",
+  ],
+  ["a label with an upper-case letter", { labels: { Team: "a" } }, "INVALID_ARGUMENT"],
+  ["a label that begins with a digit", { labels: { "1team": "a" } }, "INVALID_ARGUMENT"],
+  ["a label's value of 64 characters", { labels: { team: "a".repeat(64) } }, "INVALID_ARGUMENT"],
   ["push", { pushConfig: { pushEndpoint: "https://example.com" } }, "UNIMPLEMENTED"],
   ["BigQuery", { bigqueryConfig: { table: "p.d.t" } }, "UNIMPLEMENTED"],
   ["Cloud Storage", { cloudStorageConfig: { bucket: "b" } }, "UNIMPLEMENTED"],
@@ -87,17 +109,31 @@ test.each([
 });
 
 describe("the resource", () => {
+  const status = { detached: false, topicRetentionMs: 0 };
+
+  test("says what it is beside its properties", () => {
+    const resource = toResource(read({}), { detached: true, topicRetentionMs: 600_500 });
+    expect(resource).toMatchObject({
+      detached: true,
+      topicMessageRetentionDuration: { seconds: "600", nanos: 500_000_000 },
+    });
+    expect(toResource(read({}), status)).not.toHaveProperty("topicMessageRetentionDuration");
+  });
+
   test("reads back as the settings it was made of", () => {
     const settings = read({
       ackDeadlineSeconds: 77,
       messageRetentionDuration: seconds(1200),
       expirationPolicy: {},
       enableMessageOrdering: true,
+      enableExactlyOnceDelivery: true,
+      retainAckedMessages: true,
+      filter: "attributes:a",
       labels: { team: "a" },
       retryPolicy: { minimumBackoff: { seconds: 1, nanos: 250_000_000 }, maximumBackoff: seconds(9) },
       deadLetterPolicy: { deadLetterTopic: dead, maxDeliveryAttempts: 7 },
     });
-    expect(readSettings(subscriptionResource(toResource(settings)))).toEqual(settings);
+    expect(readSettings(subscriptionResource(toResource(settings, status)))).toEqual(settings);
   });
 
   test("takes from an update what the mask names, and nothing else", () => {

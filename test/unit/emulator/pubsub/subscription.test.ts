@@ -246,6 +246,6 @@ test("deleting tells the consumers, and leaves no timer", () => {
   const { test, consumer } = attached();
   test.publish("a");
   test.broker.deleteSubscription(test.subscription.settings.name);
-  expect(consumer.deleted).toBe(true);
+  expect(consumer.ended).toMatchObject({ details: expect.stringContaining("Resource not found") });
   expect(test.clock.pending).toBe(0);
 });
