@@ -24,7 +24,10 @@ export class BigQueryClient {
   async createTable(name: string, fields: readonly object[], more: object = {}): Promise<void> {
     const [projectId, datasetId, tableId] = name.split(".");
     const datasets = `projects/${projectId}/datasets`;
-    await this.#call("POST", datasets, { datasetReference: { projectId, datasetId } }, [409]);
+    // Not every emulator answers 409 for a dataset that is there already.
+    if (!(await this.#exists(`${datasets}/${datasetId}`))) {
+      await this.#call("POST", datasets, { datasetReference: { projectId, datasetId } });
+    }
     const table = { tableReference: { projectId, datasetId, tableId }, schema: { fields }, ...more };
     await this.#call("POST", `${datasets}/${datasetId}/tables`, table);
   }
@@ -56,14 +59,24 @@ export class BigQueryClient {
     return rows;
   }
 
-  async #call(method: string, path: string, body?: object, allowed: readonly number[] = []): Promise<unknown> {
+  async rowCount(name: string): Promise<number> {
+    const { totalRows } = (await this.#call("GET", `${tablePath(name)}/data?maxResults=1`)) as { totalRows: string };
+    return Number(totalRows);
+  }
+
+  async #exists(path: string): Promise<boolean> {
+    const { status } = await fetch(`${this.#url}/${path}`);
+    return status !== 404;
+  }
+
+  async #call(method: string, path: string, body?: object): Promise<unknown> {
     const response = await fetch(`${this.#url}/${path}`, {
       method,
       headers: { "content-type": "application/json" },
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok && !allowed.includes(response.status)) {
+    if (!response.ok) {
       throw new Error(`${method} ${path}: HTTP ${response.status}: ${text}`);
     }
     return text === "" ? {} : JSON.parse(text);

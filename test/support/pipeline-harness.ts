@@ -2,17 +2,17 @@
  * Servers, resources and a running Millrace for the behaviour suite: topics, subscriptions and tables with names of
  * their own, so that tests can share the servers.
  */
-import type { BigQueryEmulator } from "../../src/emulator/bigquery/bigquery-emulator.ts";
 import { BigQueryClient, type Row } from "./bigquery-client.ts";
 import { eventually } from "./eventually.ts";
 import { MillraceProcess } from "./millrace-process.ts";
 import { PubSubClient, type ReceivedMessage } from "./pubsub-client.ts";
+import type { BigQueryAddress } from "./server-pairs.ts";
 
 /** Where a suite's servers are. */
 export interface Servers {
   /** `host:port` of a Pub/Sub server. */
   readonly pubsub: string;
-  readonly bigquery: BigQueryEmulator;
+  readonly bigquery: BigQueryAddress;
 }
 
 let serial = 0;
@@ -49,8 +49,14 @@ export class PipelineHarness {
     await harness.pubsub.createTopic(harness.deadLetterTopic);
     await harness.pubsub.createSubscription(harness.subscription, harness.topic);
     await harness.pubsub.createSubscription(harness.deadLetterSubscription, harness.deadLetterTopic);
-    if (fields) await harness.bigquery.createTable(harness.table, fields);
+    if (fields) await harness.createTable(fields);
     return harness;
+  }
+
+  /** Makes the pipeline's table, for tests that began without it. */
+  async createTable(fields: readonly object[]): Promise<void> {
+    await this.bigquery.createTable(this.table, fields);
+    await this.#servers.bigquery.openDefaultStream?.(this.table);
   }
 
   /** The configuration of one pipeline over everything this harness made; `pipeline` replaces parts of it. */

@@ -2,9 +2,10 @@
  * One behaviour suite for every Pub/Sub server: the embedded one always, Google's emulator when
  * `GOOGLE_PUBSUB_EMULATOR=1`. What does not run says so, in capitals.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe } from "vitest";
 import { startPubSubEmulator } from "../../src/emulator/pubsub/pubsub-emulator.ts";
 import { findGooglePubSubEmulator, startGooglePubSubEmulator } from "./google-pubsub-emulator.ts";
+import { saySkipped, upDuringSuite } from "./suite-server.ts";
 
 /** The server of the suite that runs; it is up from `beforeAll` to `afterAll`. */
 export interface PubSubServer {
@@ -13,60 +14,38 @@ export interface PubSubServer {
   address(): string;
 }
 
-interface Running {
-  readonly address: string;
-  stop(): Promise<void>;
-}
-
 type Suite = (server: PubSubServer) => void;
 
 /** Describes the suite once per server. */
 export function describePubSubServers(name: string, suite: Suite): void {
-  const onGoogle = googleRunner();
   describe(`${name}, embedded Pub/Sub`, () => {
-    suite(running("embedded", startEmbedded));
+    suite(embeddedPubSub());
   });
   describe(`${name}, Google's emulator`, () => {
-    onGoogle(suite);
+    const { jar, missing } = wantedGoogle();
+    if (jar) suite(googlePubSub(jar));
+    else saySkipped("GOOGLE'S EMULATOR", missing ?? "it has no jar");
   });
 }
 
-/** Runs a suite against Google's emulator, or says in a test's name why it does not. */
-function googleRunner(): (suite: Suite) => void {
+/** An embedded Pub/Sub for the suite that is being described. */
+export function embeddedPubSub(): PubSubServer {
+  const server = upDuringSuite(
+    () => startPubSubEmulator(),
+    (emulator) => emulator.close(),
+  );
+  return { kind: "embedded", address: () => `${server().host}:${server().port}` };
+}
+
+function googlePubSub(jar: string): PubSubServer {
+  const server = upDuringSuite(
+    () => startGooglePubSubEmulator(jar),
+    (emulator) => emulator.stop(),
+  );
+  return { kind: "google", address: () => server().address };
+}
+
+function wantedGoogle(): ReturnType<typeof findGooglePubSubEmulator> {
   const switchedOn = process.env["GOOGLE_PUBSUB_EMULATOR"] === "1";
-  if (!switchedOn) return saySkipped("it is switched on by GOOGLE_PUBSUB_EMULATOR=1");
-  const { jar, missing } = findGooglePubSubEmulator();
-  return jar
-    ? (suite) => suite(running("google", () => startGooglePubSubEmulator(jar)))
-    : saySkipped(missing ?? "it has no jar");
-}
-
-function saySkipped(reason: string): () => void {
-  return () => {
-    test.skipIf(true)(`SKIPPED, NOTHING RAN AGAINST GOOGLE'S EMULATOR: ${reason.toUpperCase()}`, () => {
-      expect.unreachable();
-    });
-  };
-}
-
-function running(kind: PubSubServer["kind"], start: () => Promise<Running>): PubSubServer {
-  let server: Running | undefined;
-  beforeAll(async () => {
-    server = await start();
-  });
-  afterAll(async () => {
-    await server?.stop();
-  });
-  return {
-    kind,
-    address() {
-      if (!server) throw new Error("The server is not up yet");
-      return server.address;
-    },
-  };
-}
-
-async function startEmbedded(): Promise<Running> {
-  const emulator = await startPubSubEmulator();
-  return { address: `${emulator.host}:${emulator.port}`, stop: () => emulator.close() };
+  return switchedOn ? findGooglePubSubEmulator() : { missing: "it is switched on by GOOGLE_PUBSUB_EMULATOR=1" };
 }
