@@ -74,6 +74,18 @@ export class PulledBatch implements MessageBatch {
     return this.bytes.length;
   }
 
+  /**
+   * Bytes of the messages alone, as the service counts them for flow control. Counted otherwise, either side would stop
+   * before the other, and messages would wait between the two until their leases end.
+   */
+  get messageBytes(): number {
+    let bytes = 0;
+    for (let at = 0; at < this.#offsets.length; at += slots) {
+      bytes += this.#offsets[at + messageEnd]! - this.#offsets[at + messageStart]!;
+    }
+    return bytes;
+  }
+
   dataStart(i: number): number {
     return this.#offsets[i * slots + dataStart]!;
   }

@@ -196,7 +196,7 @@ export class StreamingPull implements Source {
     const batch = this.#parse(bytes);
     if (!batch || batch.length === 0) return;
     this.#options.observer.received(batch.length, bytes.length);
-    this.#flow.add(batch.length, bytes.length);
+    this.#flow.add(batch.length, batch.messageBytes);
     this.#leases.hold(batch, deadlineSeconds);
     this.#tellOutstanding();
     this.#arrivals.push(batch);
@@ -244,7 +244,7 @@ export class StreamingPull implements Source {
 
   #forget(batch: PulledBatch): void {
     this.#leases.drop(batch);
-    this.#flow.remove(batch.length, batch.byteLength);
+    this.#flow.remove(batch.length, batch.messageBytes);
     this.#tellOutstanding();
   }
 

@@ -47,3 +47,21 @@ test("BigQuery is away for 90 minutes: nothing lost, nothing dead-lettered, leas
   expect(recovery).toBeLessThan(10_000);
   await stage.close();
 }, 120_000);
+
+test("what may be held is limited by bytes: the service sends no more than is read, so no lease runs out", async () => {
+  const [outage, messages] = [10 * 60_000, 20_000];
+  const stage = await Stage.open({
+    faults: { bigquery: [{ method: "AppendRows", status: "UNAVAILABLE", untilMs: outage }] },
+    pipeline: { pull: { maxOutstandingBytes: "1MiB" } },
+  });
+  await stage.start();
+  stage.publishNumbered(1, messages);
+  await stage.clock.advance(outage, 500);
+  const { outstanding } = stage.status;
+  expect(stage.subscription.outstanding).toBe(outstanding);
+  expect(stage.subscription.backlog).toBe(messages - outstanding);
+  await stage.settled();
+  expect(stage.rowCount).toBe(messages);
+  expect(stage.deliveries).toBe(messages);
+  await stage.close();
+});

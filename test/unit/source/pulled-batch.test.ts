@@ -121,6 +121,13 @@ test(`a response is read as protobufjs reads it, PROPERTY_SEED=${propertySeed}`,
   );
 });
 
+test("the bytes of the messages are those of PubsubMessage, without ack IDs", () => {
+  const messages = [{ messageId: "12", data: Buffer.alloc(300) }, {}];
+  const bytes = encode({ receivedMessages: messages.map((message) => ({ ackId: "x".repeat(170), message })) });
+  // data: tag, two bytes of length, 300; id: tag, length, 2.
+  expect(new PulledBatch(bytes).messageBytes).toBe(303 + 4);
+});
+
 test(`a batch tells whether any message has an ordering key, PROPERTY_SEED=${propertySeed}`, () => {
   fc.assert(
     fc.property(response, (value) => {
