@@ -4,7 +4,7 @@ import { cutToBytes, maxValueBytes, takesAttribute } from "./attribute-limits.ts
 import type { Attribute } from "./letter-attributes.ts";
 
 /** Names the attributes for which there was no room: how many, and which. */
-export const leftOutName = "millrace_attributes_left_out";
+const leftOutName = "millrace_attributes_left_out";
 
 /** One attribute of the letter, with the names of the message's attributes that it carries. */
 interface Carrier {
