@@ -1,6 +1,6 @@
 /**
  * Acknowledge and ModifyAckDeadline requests, built from the bytes of the ack ids where they lie.
- * The service takes at most 512 KiB per request.
+ * The service takes at most 512 KiB per request, and 2,500 IDs.
  */
 import { bytesTag, varintTag, writeVarint } from "../lib/wire-format.ts";
 
@@ -17,15 +17,17 @@ export interface AckIds {
   ackIdEnd(i: number): number;
 }
 
-/** Bounds of one kind of request, and how its ids are tagged. */
+/** The most IDs that the service is known to take in one request. */
+const maxIds = 2500;
+
+/** How the fields of one kind of request are tagged. */
 interface RequestKind {
   readonly subscriptionTag: number;
   readonly ackIdTag: number;
-  readonly maxIds: number;
 }
 
-const acknowledge: RequestKind = { subscriptionTag: bytesTag(1), ackIdTag: bytesTag(2), maxIds: Infinity };
-const modifyAckDeadline: RequestKind = { subscriptionTag: bytesTag(1), ackIdTag: bytesTag(4), maxIds: 2500 };
+const acknowledge: RequestKind = { subscriptionTag: bytesTag(1), ackIdTag: bytesTag(2) };
+const modifyAckDeadline: RequestKind = { subscriptionTag: bytesTag(1), ackIdTag: bytesTag(4) };
 const ackDeadlineSeconds = varintTag(3);
 
 /** A request being filled with ack ids. */
@@ -89,7 +91,7 @@ export class AckRequest {
     const start = source.ackIdStart(i);
     const length = source.ackIdEnd(i) - start;
     const fieldBytes = length + 6;
-    const full = this.#position + fieldBytes > maxRequestBytes || this.#ids >= this.#kind.maxIds;
+    const full = this.#position + fieldBytes > maxRequestBytes || this.#ids >= maxIds;
     if (full && this.#ids > 0) return false;
     if (this.#position + fieldBytes > this.#buffer.length) this.#grow(fieldBytes);
     const buffer = this.#buffer;
