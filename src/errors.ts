@@ -69,6 +69,10 @@ export const refusalCodes = {
     summary: "The change sequence number has not the form that BigQuery takes.",
     remedy: "Publish one to four groups of 1–16 hexadecimal digits, separated by slashes.",
   },
+  INTERNAL_ERROR: {
+    summary: "Millrace failed on this message, which is a defect of Millrace and not a fault of the message.",
+    remedy: "Report it with the stack that the log shows; publish the message again once the defect is mended.",
+  },
   TRANSFORM_FAILED: {
     summary: "The transform threw an error or gave back something that is no message.",
     remedy: "Mend the transform; `millrace map` runs it on a file.",

@@ -171,6 +171,7 @@ function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: S
     batch: { maxBytes: batch.maxBytes, maxRows: batch.maxRows, maxDelayMs: batch.maxDelay },
     append,
     schemaRefreshIntervalMs: config.schemaRefreshInterval,
+    refusedHoldsKey: deadLetter.topic === undefined,
   });
   const deadLetters =
     deadLetter.topic === undefined

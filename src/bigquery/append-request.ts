@@ -2,6 +2,7 @@
 import type { Refusal } from "../errors.ts";
 import type { Delivery } from "./delivery.ts";
 import type { FaultSearch } from "./fault-search.ts";
+import type { KeyLane } from "./key-lane.ts";
 import type { PendingRows } from "./pending-rows.ts";
 
 export class AppendRequest {
@@ -16,8 +17,11 @@ export class AppendRequest {
   sentAtMs = 0;
   /** From the gate that let it out. */
   ticket = 0;
-  /** How often it failed and was to be sent again unchanged. */
+  /** How often it failed and was to be sent again unchanged, and since when; monotonic milliseconds. */
   attempts = 0;
+  failingSinceMs: number | undefined;
+  /** Answers in a row that named some bad rows of it. */
+  namingAnswers = 0;
   /** Runs when BigQuery refused it without naming a row; shared by its parts. */
   faultSearch: FaultSearch | undefined;
 
@@ -54,22 +58,72 @@ export class AppendRequest {
   pick(keep: (position: number) => boolean): AppendRequest {
     const rows: number[] = [];
     for (let i = 0; i < this.rowCount; i++) if (keep(i)) rows.push(this.row(i));
+    return this.#part(rows);
+  }
+
+  #part(rows: readonly number[]): AppendRequest {
     const part = new AppendRequest(this.pending, this.order, this.waitingSinceMs, rows);
     part.faultSearch = this.faultSearch;
+    part.failingSinceMs = this.failingSinceMs;
     return part;
   }
 
+  /** Two requests with half of the rows each. Rows of one ordering key stay together, unless there are no others. */
   halves(): [AppendRequest, AppendRequest] {
     const middle = this.rowCount >> 1;
+    if (this.pending.hasKeys) {
+      const groups = this.#rowsByKey();
+      if (groups.length > 1) return this.#splitBetween(groups, middle);
+    }
     return [this.pick((i) => i < middle), this.pick((i) => i >= middle)];
   }
 
-  /** Without rows whose messages were abandoned; itself when there are none. */
-  withoutAbandoned(): AppendRequest {
-    if (!this.pending.partlyAbandoned) return this;
-    const kept = this.pick((i) => !this.pending.deliveryOf(this.row(i)).settled);
+  #rowsByKey(): number[][] {
+    const groups: number[][] = [];
+    const ofLane = new Map<KeyLane, number[]>();
+    for (let i = 0; i < this.rowCount; i++) {
+      const row = this.row(i);
+      const lane = this.pending.laneOf(row);
+      let group = lane && ofLane.get(lane);
+      if (!group) {
+        groups.push((group = []));
+        if (lane) ofLane.set(lane, group);
+      }
+      group.push(row);
+    }
+    return groups;
+  }
+
+  #splitBetween(groups: readonly number[][], middle: number): [AppendRequest, AppendRequest] {
+    const first = [...groups[0]!];
+    let taken = 1;
+    for (; taken < groups.length - 1 && first.length + groups[taken]!.length <= middle; taken++) {
+      for (const row of groups[taken]!) first.push(row);
+    }
+    const second = groups.slice(taken).flat();
+    const ascending = (a: number, b: number): number => a - b;
+    return [this.#part(first.sort(ascending)), this.#part(second.sort(ascending))];
+  }
+
+  /** Without rows that are not to be sent again; itself when there are none. */
+  withoutGone(): AppendRequest {
+    if (!this.pending.partlyGone) return this;
+    const kept = this.pick((i) => !this.pending.isGone(this.row(i)));
     this.pending.release(this.rowCount - kept.rowCount);
     return kept;
+  }
+
+  /** Another part of the same batch has to get its fate first: it has earlier rows of an ordering key of this one. */
+  get mustWait(): boolean {
+    if (this.whole || !this.pending.hasKeys) return false;
+    const seen = new Set<KeyLane>();
+    for (let i = 0; i < this.rowCount; i++) {
+      const lane = this.pending.laneOf(this.row(i));
+      if (!lane || seen.has(lane)) continue;
+      if (lane.firstRow !== this.row(i)) return true;
+      seen.add(lane);
+    }
+    return false;
   }
 
   /** All its rows are in the table. */
@@ -78,8 +132,9 @@ export class AppendRequest {
     else for (const row of this.#picked) this.pending.stored(row);
   }
 
-  refuse(position: number, refusal: Refusal): void {
-    this.pending.refuse(this.row(position), refusal);
+  /** @param keyWaits everything of the row's ordering key that comes behind it is given back */
+  refuse(position: number, refusal: Refusal, keyWaits: boolean): void {
+    this.pending.refuse(this.row(position), refusal, keyWaits);
   }
 
   /** Its rows need no bytes any more: their messages are transcoded again, or were abandoned. */
@@ -87,11 +142,11 @@ export class AppendRequest {
     this.pending.release(this.rowCount);
   }
 
-  /** Calls back with the message of every row. */
-  forEachMessage(visit: (delivery: Delivery, message: number) => void): void {
+  /** Calls back with every row that has no fate yet, and its delivery. */
+  forEachRow(visit: (row: number, delivery: Delivery) => void): void {
     for (let i = 0; i < this.rowCount; i++) {
       const row = this.row(i);
-      visit(this.pending.deliveryOf(row), this.pending.rows.messageOf(row));
+      if (!this.pending.isGone(row)) visit(row, this.pending.deliveryOf(row));
     }
   }
 

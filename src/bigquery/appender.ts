@@ -11,10 +11,9 @@ import { classify } from "./append-error.ts";
 import type { RetryReason } from "./append-observer.ts";
 import type { AppendRequest } from "./append-request.ts";
 import type { AppendStream } from "./append-stream.ts";
-import { FaultSearch } from "./fault-search.ts";
 import * as holds from "./holds.ts";
 import { Parking } from "./parking.ts";
-import { errorsByRow, rowTooLarge } from "./row-errors.ts";
+import { RefusedRows } from "./refused-rows.ts";
 import { SendQueue, type SendQueueOptions } from "./send-queue.ts";
 
 export interface AppenderOptions extends SendQueueOptions {
@@ -29,6 +28,8 @@ export interface AppenderOptions extends SendQueueOptions {
   outdated(transcoder: Transcoder): Promise<boolean>;
   /** Takes over the messages of a request that will not be sent any more. */
   transcodeAgain(request: AppendRequest): void;
+  /** When a row with an ordering key is refused, what comes behind it in its key is given back. */
+  readonly refusedHoldsKey: boolean;
   /** The refusal of a row about which BigQuery said this. */
   rowRejected(serverMessage: string): Refusal;
 }
@@ -40,13 +41,25 @@ export class Appender {
   readonly #options: AppenderOptions;
   readonly #queue: SendQueue;
   readonly #parking: Parking;
-  /** When rows of a transcoder were stored last; monotonic milliseconds. */
-  readonly #storedAtMs = new WeakMap<Transcoder, number>();
+  readonly #refused: RefusedRows;
+  /** Why requests that wait are tried again and again, while nothing is stored. */
+  #trouble: holds.Trouble | undefined;
   #lastStoredAtMs = -Infinity;
+  /** Since when rows wait that were refused without a name, with nothing stored meanwhile. */
+  #fruitlessSinceMs: number | undefined;
 
   constructor(options: AppenderOptions) {
     this.#options = options;
     this.#parking = new Parking(options.clock);
+    this.#refused = new RefusedRows({
+      clock: options.clock,
+      observer: options.observer,
+      refusedHoldsKey: options.refusedHoldsKey,
+      rowRejected: (serverMessage) => options.rowRejected(serverMessage),
+      again: (requests, reason) => this.#putBack(requests, reason),
+      unlessOutdated: (request, goOn) => void this.#unlessOutdated(request, goOn),
+      untilOthersStored: (request) => this.#untilOthersStored(request),
+    });
     this.#queue = new SendQueue(options, {
       answered: (request, answer, stream) => this.#answered(request, answer, stream),
       broken: (end, unanswered) => this.#broken(end, unanswered),
@@ -61,7 +74,7 @@ export class Appender {
 
   /** What keeps rows from being stored; undefined when nothing does. */
   get trouble(): holds.Trouble | undefined {
-    return this.#queue.hold ?? this.#parking.troubleSince(this.#lastStoredAtMs);
+    return this.#queue.hold ?? this.#trouble;
   }
 
   submit(request: AppendRequest): void {
@@ -96,8 +109,10 @@ export class Appender {
 
   #stored(request: AppendRequest): void {
     const now = this.#options.clock.monotonic();
-    this.#storedAtMs.set(request.pending.transcoder, now);
+    this.#refused.stored(request.pending.transcoder);
     this.#lastStoredAtMs = now;
+    this.#trouble = undefined;
+    this.#fruitlessSinceMs = undefined;
     this.#options.observer.appended(request.rowCount, request.byteLength, (now - request.sentAtMs) / 1000);
     request.stored();
   }
@@ -109,13 +124,11 @@ export class Appender {
         this.#stored(request);
         break;
       case "rejectRows":
-        this.#rejectRows(request, answer);
+      case "isolate":
+        this.#refused.refused(request, answer);
         break;
       case "split":
-        this.#putBack(this.#split(request), "split");
-        break;
-      case "isolate":
-        void this.#unlessOutdated(request, () => this.#isolate(request, answer.message));
+        this.#putBack(this.#refused.tooLarge(request), "split");
         break;
       case "refresh":
         void this.#unlessOutdated(request, () => this.#retryLater(request, holds.schemaMismatch, "schema"));
@@ -168,50 +181,10 @@ export class Appender {
     this.#goOn();
   }
 
-  /** Refuses the rows that BigQuery names; the others go again. */
-  #rejectRows(request: AppendRequest, answer: AppendAnswer): void {
-    const errors = errorsByRow(answer.rowErrors, request.rowCount);
-    if (errors.size === 0) {
-      void this.#unlessOutdated(request, () => this.#isolate(request, answer.message));
-      return;
-    }
-    const others = request.pick((position) => !errors.has(position));
-    for (const [position, error] of errors) request.refuse(position, this.#options.rowRejected(error.message));
-    this.#options.observer.refused("ROW_REJECTED", errors.size);
-    if (others.rowCount > 0) this.#putBack([others], "rowErrors");
-  }
-
-  #isolate(request: AppendRequest, serverMessage: string): void {
-    const search = (request.faultSearch ??= new FaultSearch(this.#options.clock.monotonic()));
-    switch (search.refused(request.rowCount, this.#storedAtMs.get(request.pending.transcoder) ?? -Infinity)) {
-      case "refuse":
-        this.#refuse(request, this.#options.rowRejected(serverMessage));
-        break;
-      case "halve":
-        this.#putBack(request.halves(), "isolate");
-        break;
-      case "wait":
-        this.#retryLater(request, holds.unnamedRefusals, "isolate");
-        break;
-    }
-  }
-
-  #split(request: AppendRequest): readonly AppendRequest[] {
-    if (request.rowCount > 1) return request.halves();
-    this.#refuse(request, rowTooLarge);
-    return [];
-  }
-
   /** A connection ended over a request that is too large: if any, it is the largest. */
   #splitLargest(requests: readonly AppendRequest[]): readonly AppendRequest[] {
     const largest = requests.reduce((a, b) => (b.byteLength > a.byteLength ? b : a));
-    return requests.flatMap((request) => (request === largest ? this.#split(request) : [request]));
-  }
-
-  /** Refuses the one row of a request. */
-  #refuse(request: AppendRequest, refusal: Refusal): void {
-    this.#options.observer.refused(refusal.code, 1);
-    request.refuse(0, refusal);
+    return requests.flatMap((request) => (request === largest ? this.#refused.tooLarge(request) : [request]));
   }
 
   /** Has the table looked at; then the rows are transcoded again, or things go on as given. */
@@ -225,11 +198,28 @@ export class Appender {
   }
 
   #retryLater(request: AppendRequest, trouble: holds.Trouble, reason: RetryReason): void {
+    const now = this.#options.clock.monotonic();
+    const since = (request.failingSinceMs ??= now);
     const delayMs = backoffMs(request.attempts++, holds.requestBackoff, this.#options.random);
-    const shown = request.attempts > holds.patience ? trouble : undefined;
+    // While other rows are stored it is no state of the pipeline, unless it goes on for long.
+    const worthTelling = this.#lastStoredAtMs < since ? request.attempts > holds.patience : now - since > holds.longMs;
+    if (worthTelling) this.#trouble = trouble;
     this.#options.observer.retried(reason, 1);
-    this.#parking.keepFor(request, delayMs, shown, () => {
+    this.#parking.keepFor(request, delayMs, () => {
       this.#queue.putBack([request]);
+      this.#goOn();
+    });
+  }
+
+  /** Rows refused without a name, of which nobody knows whether it is they: the longer nothing is stored, the longer the pauses. */
+  #untilOthersStored(request: AppendRequest): void {
+    const fruitlessMs = this.#options.clock.monotonic() - (this.#fruitlessSinceMs ??= this.#options.clock.monotonic());
+    if (fruitlessMs >= holds.patienceMs) this.#trouble = holds.unnamedRefusals;
+    this.#options.observer.retried("isolate", 1);
+    this.#parking.keepFor(request, holds.pauseAfter(fruitlessMs), () => {
+      // New rows have to come in: one of them may show what is wrong. So these give up their room.
+      if (this.#parking.batches + 1 >= maxParkedBatches) this.#options.transcodeAgain(request);
+      else this.#queue.putBack([request]);
       this.#goOn();
     });
   }

@@ -1,9 +1,8 @@
 /**
  * Messages into the rows of a BigQuery table, through the default stream of the Storage Write API.
  *
- * What is guaranteed of order: requests go out in the order of `deliver`, and over one connection BigQuery stores
- * them in that order. A request that BigQuery refuses is appended again behind those already sent, as are those of
- * a broken connection when there are several.
+ * What is guaranteed of order: rows of one ordering key are stored in the order of `deliver`, whatever fails on the way
+ * (`key-lane.ts`). Of other rows nothing is: a request that BigQuery refuses is appended again behind those already sent.
  */
 import type { Logger } from "pino";
 import type { Destination } from "../destination.ts";
@@ -20,6 +19,7 @@ import { appendCalls, type OpenCall } from "./append-call.ts";
 import type { AppendObserver } from "./append-observer.ts";
 import type { AppendOptions, BatchOptions } from "./append-options.ts";
 import { Appender } from "./appender.ts";
+import { traceOf } from "./contained-transcoding.ts";
 import { allAbandoned, Delivery, oldestPublishTimeMs } from "./delivery.ts";
 import type { Trouble } from "./holds.ts";
 import { abandonRows, Intake } from "./intake.ts";
@@ -39,6 +39,11 @@ export interface BigQueryDestinationOptions {
   readonly batch: BatchOptions;
   readonly append: AppendOptions;
   readonly schemaRefreshIntervalMs: number;
+  /**
+   * When a message with an ordering key is refused, what comes behind it in its key is given back with it: nobody else
+   * takes the refused one. With a dead-letter topic the key goes on.
+   */
+  readonly refusedHoldsKey: boolean;
   readonly clock: Clock;
   readonly log: Logger;
   readonly observer: AppendObserver;
@@ -73,10 +78,10 @@ export class BigQueryDestination implements Destination {
   constructor(options: BigQueryDestinationOptions, parts: DestinationParts = remoteParts(options)) {
     this.#options = options;
     this.#compile = parts.compile;
-    const { clock, observer, batch, append } = options;
+    const { clock, observer, batch, append, refusedHoldsKey } = options;
     const { random } = parts;
     const writeStream = `${tableName(options.table)}/streams/_default`;
-    const common = { writeStream, traceId: `millrace:${version()}`, append, clock, observer };
+    const common = { writeStream, traceId: `millrace:${version()}`, append, clock, observer, refusedHoldsKey };
     this.#watch = new SchemaWatch({
       fetch: parts.fetchTable,
       intervalMs: options.schemaRefreshIntervalMs,
@@ -103,6 +108,9 @@ export class BigQueryDestination implements Destination {
       submit: (request) => this.#appender.submit(request),
       sawTableAfter: (wallMs) => this.#watch.sawAfter(wallMs, recentMs),
       refresh: () => this.#watch.refresh(),
+      failed: (error, messages) => {
+        options.log.error({ ...traceOf(error), messages }, "messages could not be transcoded: a defect of Millrace");
+      },
     });
   }
 
@@ -185,6 +193,7 @@ export class BigQueryDestination implements Destination {
   #settled(delivery: Delivery): void {
     const { clock, observer } = this.#options;
     this.#deliveries.delete(delivery);
+    this.#intake.settled(delivery);
     const { batch } = delivery;
     if (!delivery.abandoned) observer.committed(batch.length, (clock.now() - oldestPublishTimeMs(batch)) / 1000);
     if (this.#deliveries.size === 0) this.#idle?.();

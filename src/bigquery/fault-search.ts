@@ -7,11 +7,15 @@
  */
 export class FaultSearch {
   readonly #sinceMs: number;
-  #refusals = 0;
+  #fruitless: number;
 
-  /** @param sinceMs when the first refusal came; monotonic milliseconds */
-  constructor(sinceMs: number) {
+  /**
+   * @param sinceMs  when the first refusal came; monotonic milliseconds
+   * @param mayHalve requests are halved although nothing was stored since
+   */
+  constructor(sinceMs: number, mayHalve: boolean) {
     this.#sinceMs = sinceMs;
+    this.#fruitless = mayHalve ? maxFruitlessRefusals : 0;
   }
 
   /**
@@ -21,12 +25,14 @@ export class FaultSearch {
    * @param storedAtMs when rows of the same kind were stored last; monotonic milliseconds
    */
   refused(rowCount: number, storedAtMs: number): "refuse" | "halve" | "wait" {
-    this.#refusals++;
     const othersStored = storedAtMs >= this.#sinceMs;
     if (rowCount === 1) return othersStored ? "refuse" : "wait";
-    return othersStored || this.#refusals <= maxFruitlessRefusals ? "halve" : "wait";
+    return othersStored || this.#fruitless-- > 0 ? "halve" : "wait";
   }
 }
 
 /** More than it takes to come from the largest request down to one row. */
 const maxFruitlessRefusals = 20;
+
+/** As long as nothing is stored, one search at most begins within such a time. */
+export const searchPauseMs = 5000;

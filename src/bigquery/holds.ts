@@ -11,16 +11,25 @@ export interface Trouble {
   readonly reason: string;
 }
 
-const minute = 60_000;
-
-/** After an outage, however long, it takes no longer than this until BigQuery is found to be back. */
-const outageBackoff: BackoffBounds = { initialMs: 100, maxMs: 8000 };
+/** However long an outage or a fault of the table was, it takes no longer than this until it is found to be mended. */
+const maxPauseMs = 5000;
 
 /** Between tries of a single request. */
-export const requestBackoff = outageBackoff;
+export const requestBackoff: BackoffBounds = { initialMs: 100, maxMs: maxPauseMs };
+
+/** Milliseconds until the next try of what has failed for so long: half of that. */
+export function pauseAfter(failingMs: number): number {
+  return Math.min(Math.max(failingMs / 2, requestBackoff.initialMs), maxPauseMs);
+}
 
 /** Failures in a row after which a fault that mends itself is worth telling. */
 export const patience = 3;
+
+/** So long a search for bad rows may find nothing before it is worth telling. */
+export const patienceMs = 5000;
+
+/** A single request that fails for so long is worth telling, although others pass. */
+export const longMs = 60_000;
 
 export const unavailable: Trouble = {
   state: "UNAVAILABLE",
@@ -41,12 +50,12 @@ export const unnamedRefusals: Trouble = {
 export type HoldingVerdict = Extract<AppendVerdict, { kind: "reopen" | "refresh" | "quota" | "setup" }>;
 
 const fixedHolds: Record<Exclude<HoldingVerdict["kind"], "setup">, Hold> = {
-  reopen: { ...unavailable, backoff: outageBackoff, patience },
-  refresh: { ...schemaMismatch, backoff: { initialMs: 500, maxMs: minute }, patience: 0 },
+  reopen: { ...unavailable, backoff: requestBackoff, patience },
+  refresh: { ...schemaMismatch, backoff: { initialMs: 500, maxMs: maxPauseMs }, patience: 0 },
   quota: {
     state: "THROTTLED",
     reason: "a quota of BigQuery is used up (AppendRows throughput or connections): ask for more, or wait",
-    backoff: { initialMs: 1000, maxMs: 10 * minute },
+    backoff: { initialMs: 1000, maxMs: 600_000 },
     patience: 0,
   },
 };
@@ -54,5 +63,5 @@ const fixedHolds: Record<Exclude<HoldingVerdict["kind"], "setup">, Hold> = {
 /** What is done, and told, after a verdict that concerns every request. */
 export function holdFor(verdict: HoldingVerdict): Hold {
   if (verdict.kind !== "setup") return fixedHolds[verdict.kind];
-  return { state: verdict.state, reason: verdict.reason, backoff: { initialMs: 1000, maxMs: minute }, patience: 0 };
+  return { state: verdict.state, reason: verdict.reason, backoff: { initialMs: 1000, maxMs: maxPauseMs }, patience: 0 };
 }

@@ -10,7 +10,11 @@ import type { AppendObserver } from "./append-observer.ts";
 import type { AppendOptions, BatchOptions } from "./append-options.ts";
 import { AppendRequest } from "./append-request.ts";
 import { Batcher } from "./batcher.ts";
+import { transcodeContained } from "./contained-transcoding.ts";
 import type { Delivery } from "./delivery.ts";
+import { type Held, HeldMessages } from "./held-messages.ts";
+import type { KeyLane } from "./key-lane.ts";
+import { KeyLanes } from "./key-lanes.ts";
 import { PendingRows } from "./pending-rows.ts";
 import { requestOverhead } from "./request-bytes.ts";
 import { RowBatchPool } from "./row-batch-pool.ts";
@@ -26,10 +30,14 @@ export interface IntakeOptions {
   /** Another request would be sent soon. */
   readonly room: () => boolean;
   readonly submit: (request: AppendRequest) => void;
+  /** When a message with an ordering key is refused, what comes behind it in its key is given back. */
+  readonly refusedHoldsKey: boolean;
   /** The table was seen after a moment of the wall clock, and not long ago. */
   readonly sawTableAfter: (wallMs: number) => boolean;
   /** Has the table looked at; resolves when that is done. Never rejects. */
   readonly refresh: () => Promise<void>;
+  /** So many messages raised an exception; the first one is given. They are refused. */
+  readonly failed: (error: unknown, messages: number) => void;
 }
 
 /** Messages of a delivery that are to be transcoded: `next` ≤ i < `to`. */
@@ -41,12 +49,6 @@ interface Span {
   readonly final: boolean;
 }
 
-/** Messages with an unknown field that wait for a look at the table. */
-interface Held {
-  readonly delivery: Delivery;
-  readonly refusals: ReadonlyMap<number, Refusal>;
-}
-
 /** Allowed difference between our clock and the one that stamps messages. */
 const clockSkewMs = 1000;
 
@@ -55,7 +57,8 @@ export class Intake {
   readonly #batcher: Batcher;
   readonly #batches: RowBatchPool;
   readonly #spans = new Queue<Span>();
-  readonly #held = new Set<Held>();
+  readonly #lanes: KeyLanes;
+  readonly #held: HeldMessages;
   #transcoder: Transcoder | undefined;
   #requests = 0;
   #hurry = false;
@@ -73,6 +76,11 @@ export class Intake {
           this.#batches.give(rows);
         }),
       onDue: () => this.pump(),
+    });
+    this.#lanes = new KeyLanes(clock);
+    this.#held = new HeldMessages({
+      refresh: options.refresh,
+      lookedAt: (held) => this.#lookedAt(held),
     });
   }
 
@@ -99,6 +107,11 @@ export class Intake {
     this.pump();
   }
 
+  /** The fates of a delivery are known to the caller from now on. */
+  settled(delivery: Delivery): void {
+    this.#lanes.settled(delivery);
+  }
+
   /** Rows no longer wait for others. */
   hurry(): void {
     this.#hurry = true;
@@ -117,7 +130,7 @@ export class Intake {
   }
 
   #submitDue(): boolean {
-    const idle = this.#spans.length === 0 || !this.#transcoder;
+    const idle = !this.#transcoder || (this.#spans.length === 0 && !this.#lanes.ready);
     const due = this.#batcher.due || (this.#hurry && idle && this.#batcher.filled);
     if (!due || !this.#options.room()) return false;
     const { pending, readyAtMs } = this.#batcher.take();
@@ -126,31 +139,88 @@ export class Intake {
   }
 
   #transcodeNext(): boolean {
-    const span = this.#spans.first;
     const transcoder = this.#transcoder;
-    if (!span || !transcoder) return false;
-    if (span.delivery.settled) {
+    const lane = this.#lanes.ready;
+    const span = this.#spans.first;
+    if (!transcoder || (!lane && !span)) return false;
+    if (!lane && span!.delivery.settled) {
       this.#spans.shift();
       return true;
     }
     const pending = this.#batcher.open(transcoder);
     // Full, and no room for a request: the answer to one in flight makes room.
     if (!pending) return this.#options.room();
-    this.#transcode(span, transcoder, pending);
+    const all = lane ? this.#takeLane(lane, pending) : this.#takeSpan(span!, pending);
+    if (!all) this.#batcher.finish();
+    this.#batcher.added();
     return true;
   }
 
-  #transcode(span: Span, transcoder: Transcoder, pending: PendingRows): void {
-    pending.from(span.delivery);
-    const { next, refusals } = transcoder.transcode(span.delivery.batch, span.next, span.to, pending.rows);
-    span.next = next;
-    if (next === span.to) this.#spans.shift();
-    else this.#batcher.finish();
-    this.#batcher.added();
-    if (refusals.size > 0) this.#refuse(span, refusals);
+  /** Returns false when the batch of rows became full before all messages of the span were looked at. */
+  #takeSpan(span: Span, pending: PendingRows): boolean {
+    if (span.delivery.batch.hasOrderingKeys) this.#takeOneByOne(span, pending);
+    else span.next = this.#transcode(span.delivery, span.next, span.to, pending, span.final, undefined);
+    if (span.next < span.to) return false;
+    this.#spans.shift();
+    return true;
   }
 
-  #refuse({ delivery, final }: Span, refusals: ReadonlyMap<number, Refusal>): void {
+  #takeOneByOne(span: Span, pending: PendingRows): void {
+    const { delivery, to, final } = span;
+    for (; span.next < to; span.next++) {
+      const message = span.next;
+      const key = delivery.batch.orderingKey(message);
+      const lane = key === "" ? undefined : this.#lanes.of(key);
+      if (lane && this.#lanes.failed(key, delivery, message)) delivery.abandon(message);
+      else if (lane?.mustWait(pending)) lane.wait({ delivery, message, final });
+      else if (this.#transcode(delivery, message, message + 1, pending, final, lane) === message) {
+        lane?.settle();
+        return;
+      }
+    }
+  }
+
+  /** Returns false when the batch of rows became full before all messages of the lane were looked at. */
+  #takeLane(lane: KeyLane, pending: PendingRows): boolean {
+    while (lane.next && !lane.blocked(pending)) {
+      const waiting = lane.next;
+      const { delivery, message, final } = waiting;
+      lane.shift();
+      if (this.#transcode(delivery, message, message + 1, pending, final, lane) > message) continue;
+      lane.putFirst(waiting);
+      // Those that follow rows in a full batch wait for their fate; others are next.
+      if (lane.firstRow !== undefined) this.#lanes.shift();
+      return false;
+    }
+    this.#lanes.shift();
+    return true;
+  }
+
+  /** Writes messages as rows. Returns the first that was not looked at, because the batch is full; `to` when there is none. */
+  #transcode(
+    delivery: Delivery,
+    from: number,
+    to: number,
+    pending: PendingRows,
+    final: boolean,
+    lane: KeyLane | undefined,
+  ): number {
+    pending.from(delivery);
+    const { next, refusals } = transcodeContained(
+      pending.transcoder,
+      delivery.batch,
+      from,
+      to,
+      pending.rows,
+      this.#options.failed,
+    );
+    if (refusals.size > 0) this.#refuse({ delivery, refusals, lane }, final);
+    else if (lane && next > from) pending.keyed(lane);
+    if (next > from) lane?.settle();
+    return next;
+  }
+
+  #refuse({ delivery, refusals, lane }: Held, final: boolean): void {
     const held = new Map<number, Refusal>();
     const counts = new Map<RefusalCode, number>();
     for (const [message, refusal] of refusals) {
@@ -159,10 +229,11 @@ export class Intake {
       } else {
         delivery.refuse(message, refusal);
         counts.set(refusal.code, (counts.get(refusal.code) ?? 0) + 1);
+        if (this.#options.refusedHoldsKey) lane?.failedBefore(delivery, message);
       }
     }
     for (const [code, count] of counts) this.#options.observer.refused(code, count);
-    if (held.size > 0) void this.#holdUntilRefresh({ delivery, refusals: held });
+    if (held.size > 0) void this.#held.hold(delivery, held, lane);
   }
 
   /** A column may have been added for the message since the table was seen. */
@@ -171,28 +242,27 @@ export class Intake {
     return !this.#options.sawTableAfter(publishedMs + clockSkewMs);
   }
 
-  async #holdUntilRefresh(held: Held): Promise<void> {
-    const before = this.#transcoder;
-    this.#held.add(held);
-    await this.#options.refresh();
-    if (!this.#held.delete(held)) return;
-    const { delivery, refusals } = held;
-    if (this.#transcoder === before) {
-      for (const [message, refusal] of refusals) delivery.refuse(message, refusal);
-      this.#options.observer.refused("UNKNOWN_FIELD", refusals.size);
-    } else {
-      let span: Span | undefined;
-      for (const message of refusals.keys()) span = this.#addAgain(span, delivery, message, true);
+  /** The table is fresh: messages that were held become rows, or are refused for good. */
+  #lookedAt(held: Held): void {
+    let span: Span | undefined;
+    for (const message of held.refusals.keys()) {
+      if (held.lane) held.lane.letGo({ delivery: held.delivery, message, final: true });
+      else span = this.#addAgain(span, held.delivery, message, true);
     }
     this.pump();
   }
 
   /** Takes over the messages of a request whose rows are of no use any more. */
   transcodeAgain(request: AppendRequest): void {
+    const { pending } = request;
+    const lanes = new Set<KeyLane>();
     let span: Span | undefined;
-    request.forEachMessage((delivery, message) => {
-      span = this.#addAgain(span, delivery, message, false);
+    request.forEachRow((row, delivery) => {
+      const lane = pending.laneOf(row);
+      if (lane) lanes.add(lane);
+      else span = this.#addAgain(span, delivery, pending.rows.messageOf(row), false);
     });
+    for (const lane of lanes) lane.takeBack();
     request.release();
     this.pump();
   }
@@ -213,15 +283,17 @@ export class Intake {
   abandon(given: (delivery: Delivery) => boolean): void {
     for (const span of this.#spans.takeAll()) {
       if (!given(span.delivery)) this.#spans.push(span);
-      else for (let i = span.next; i < span.to; i++) span.delivery.abandon(i);
+      else this.#abandonSpan(span);
     }
-    for (const held of this.#held) {
-      if (!given(held.delivery)) continue;
-      this.#held.delete(held);
-      for (const message of held.refusals.keys()) held.delivery.abandon(message);
-    }
+    this.#lanes.abandon(given);
+    this.#held.abandon(given);
     const filling = this.#batcher.filling;
     if (filling) abandonRows(new AppendRequest(filling, 0, 0), given);
+  }
+
+  #abandonSpan({ delivery, next, to }: Span): void {
+    if (delivery.batch.hasOrderingKeys) this.#lanes.failAll(delivery, next, to);
+    for (let i = next; i < to; i++) delivery.abandon(i);
   }
 
   close(): void {
@@ -229,9 +301,9 @@ export class Intake {
   }
 }
 
-/** Gives up the messages of a request that belong to some deliveries. */
+/** Gives up the messages of a request that belong to some deliveries, and what comes behind them in their keys. */
 export function abandonRows(request: AppendRequest, given: (delivery: Delivery) => boolean): void {
-  request.forEachMessage((delivery, message) => {
-    if (given(delivery)) delivery.abandon(message);
+  request.forEachRow((row, delivery) => {
+    if (given(delivery)) request.pending.abandon(row);
   });
 }

@@ -1,17 +1,10 @@
 /** Requests that wait for something else than room: for their next try, or for a look at the table. */
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { AppendRequest } from "./append-request.ts";
-import type { Trouble } from "./holds.ts";
-
-interface Parked {
-  readonly trouble: Trouble | undefined;
-  readonly sinceMs: number;
-  readonly timer: Timer | undefined;
-}
 
 export class Parking {
   readonly #clock: Clock;
-  readonly #parked = new Map<AppendRequest, Parked>();
+  readonly #parked = new Map<AppendRequest, Timer | undefined>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -24,37 +17,31 @@ export class Parking {
       : new Set(Array.from(this.requests(), ({ pending }) => pending)).size;
   }
 
-  /** Why requests wait here, unless rows were stored after that moment (monotonic milliseconds). */
-  troubleSince(storedAtMs: number): Trouble | undefined {
-    for (const { trouble, sinceMs } of this.#parked.values()) if (trouble && sinceMs > storedAtMs) return trouble;
-    return undefined;
-  }
-
   requests(): Iterable<AppendRequest> {
     return this.#parked.keys();
   }
 
   /** Keeps a request until `leave` is called for it. */
   keep(request: AppendRequest): void {
-    this.#parked.set(request, { trouble: undefined, sinceMs: this.#clock.monotonic(), timer: undefined });
+    this.#parked.set(request, undefined);
   }
 
   /** Keeps a request for so long, and calls back when it has left. */
-  keepFor(request: AppendRequest, delayMs: number, trouble: Trouble | undefined, left: () => void): void {
+  keepFor(request: AppendRequest, delayMs: number, left: () => void): void {
     const timer = this.#clock.setTimer(() => {
       if (this.leave(request)) left();
     }, delayMs);
-    this.#parked.set(request, { trouble, sinceMs: this.#clock.monotonic(), timer });
+    this.#parked.set(request, timer);
   }
 
   /** Returns false when the request was not here any more. */
   leave(request: AppendRequest): boolean {
-    this.#parked.get(request)?.timer?.cancel();
+    this.#parked.get(request)?.cancel();
     return this.#parked.delete(request);
   }
 
   clear(): void {
-    for (const { timer } of this.#parked.values()) timer?.cancel();
+    for (const timer of this.#parked.values()) timer?.cancel();
     this.#parked.clear();
   }
 }

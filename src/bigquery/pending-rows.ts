@@ -3,6 +3,7 @@ import type { Refusal } from "../errors.ts";
 import type { Transcoder } from "../transcode/transcoder.ts";
 import type { RowBatch } from "../write/row-batch.ts";
 import type { Delivery } from "./delivery.ts";
+import type { KeyLane } from "./key-lane.ts";
 
 export class PendingRows {
   readonly rows: RowBatch;
@@ -13,6 +14,10 @@ export class PendingRows {
   readonly #onDone: (rows: RowBatch) => void;
   /** Rows that a request still needs. */
   #needed = 0;
+  /** Row → its ordering key; undefined when no row has one. */
+  #lanes: (KeyLane | undefined)[] | undefined;
+  /** Rows that have their fate, or are messages again, while a request still carries them. They are not sent again. */
+  #gone: Set<number> | undefined;
 
   /** @param onDone takes the batch of rows back when no request needs its bytes any more */
   constructor(rows: RowBatch, transcoder: Transcoder, onDone: (rows: RowBatch) => void) {
@@ -32,6 +37,23 @@ export class PendingRows {
     this.#needed = this.rows.rowCount;
   }
 
+  /** The last row belongs to an ordering key. */
+  keyed(lane: KeyLane): void {
+    const row = this.rows.rowCount - 1;
+    (this.#lanes ??= [])[row] = lane;
+    lane.wrote(this, row);
+  }
+
+  /** Some rows have ordering keys. */
+  get hasKeys(): boolean {
+    return this.#lanes !== undefined;
+  }
+
+  /** The ordering key of a row; undefined when it has none. */
+  laneOf(row: number): KeyLane | undefined {
+    return this.#lanes?.[row];
+  }
+
   deliveryOf(row: number): Delivery {
     const origins = this.rows.origins;
     let low = 0;
@@ -44,28 +66,69 @@ export class PendingRows {
     return this.#deliveries[low]!;
   }
 
-  /** A delivery is settled that rows belong to: it was abandoned. */
-  get partlyAbandoned(): boolean {
-    return this.#deliveries.some((delivery) => delivery.settled);
+  /** Some rows are not to be sent again. */
+  get partlyGone(): boolean {
+    return this.#gone !== undefined || this.#deliveries.some((delivery) => delivery.settled);
+  }
+
+  /** The row is not to be sent again. */
+  isGone(row: number): boolean {
+    return this.#gone?.has(row) === true || this.deliveryOf(row).settled;
+  }
+
+  /** The row is a message again. Its bytes are kept as long as a request carries it. */
+  remove(row: number): void {
+    (this.#gone ??= new Set()).add(row);
+  }
+
+  /** The message of a row is given back. Its bytes are kept as long as a request carries it. */
+  giveBack(row: number): void {
+    if (this.#gone?.has(row)) return;
+    this.remove(row);
+    this.deliveryOf(row).abandon(this.rows.messageOf(row));
+  }
+
+  /** The same, and with it everything of its key that comes behind it. */
+  abandon(row: number): void {
+    if (this.#gone?.has(row)) return;
+    this.giveBack(row);
+    this.laneOf(row)?.failedAt(row);
   }
 
   /** All rows are in the table. */
   allStored(): void {
-    const origins = this.rows.origins;
-    for (let i = 0; i < origins.length; i++) {
-      const end = origins[i + 1]?.firstRow ?? this.rows.rowCount;
-      this.#deliveries[i]!.stored(end - origins[i]!.firstRow);
+    const count = this.rows.rowCount;
+    if (this.#lanes) {
+      for (let row = 0; row < count; row++) this.#rowStored(row);
+    } else {
+      const origins = this.rows.origins;
+      for (let i = 0; i < origins.length; i++) {
+        const end = origins[i + 1]?.firstRow ?? count;
+        this.#deliveries[i]!.stored(end - origins[i]!.firstRow);
+      }
     }
-    this.release(this.rows.rowCount);
+    this.release(count);
   }
 
   stored(row: number): void {
-    this.deliveryOf(row).stored(1);
+    this.#rowStored(row);
     this.release(1);
   }
 
-  refuse(row: number, refusal: Refusal): void {
-    this.deliveryOf(row).refuse(this.rows.messageOf(row), refusal);
+  #rowStored(row: number): void {
+    if (this.#gone?.has(row)) return;
+    this.deliveryOf(row).stored(1);
+    this.laneOf(row)?.rowDone(row);
+  }
+
+  /** @param keyWaits everything of the row's key that comes behind it is given back */
+  refuse(row: number, refusal: Refusal, keyWaits: boolean): void {
+    if (!this.#gone?.has(row)) {
+      this.deliveryOf(row).refuse(this.rows.messageOf(row), refusal);
+      const lane = this.laneOf(row);
+      if (keyWaits) lane?.failedAt(row);
+      else lane?.rowDone(row);
+    }
     this.release(1);
   }
 

@@ -25,7 +25,7 @@ export interface SchemaWatchOptions {
 
 /** Fetches begin at least so far apart, however many things ask for one. */
 const minGapMs = 2000;
-const backoff = { initialMs: 1000, maxMs: 30_000 };
+const backoff = { initialMs: 1000, maxMs: 5000 };
 
 export class SchemaWatch {
   readonly #options: SchemaWatchOptions;

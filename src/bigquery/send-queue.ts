@@ -36,6 +36,8 @@ export class SendQueue {
   readonly #pool: StreamPool;
   readonly #gate: SendGate;
   readonly #waiting = new Queue<AppendRequest>();
+  /** Parts of batches that wait for other parts, with earlier rows of an ordering key of theirs. */
+  #behind: AppendRequest[] = [];
   readonly #sent = new Set<AppendRequest>();
   #timer: Timer | undefined;
   #closed = false;
@@ -62,7 +64,7 @@ export class SendQueue {
     });
   }
 
-  /** Nothing waits. */
+  /** Nothing waits that could be sent if there were room. */
   get empty(): boolean {
     return this.#waiting.length === 0;
   }
@@ -76,6 +78,7 @@ export class SendQueue {
   *requests(): Iterable<AppendRequest> {
     yield* this.#sent;
     yield* this.#waiting;
+    yield* this.#behind;
   }
 
   /** Adds a request, behind all others. */
@@ -88,6 +91,10 @@ export class SendQueue {
   putBack(requests: readonly AppendRequest[]): void {
     const now = this.#options.clock.monotonic();
     for (const request of requests) request.waitingSinceMs = now;
+    this.#insert(requests);
+  }
+
+  #insert(requests: readonly AppendRequest[]): void {
     const inOrder = [...this.#waiting.takeAll(), ...requests];
     inOrder.sort((a, b) => a.order - b.order || a.row(0) - b.row(0));
     for (const request of inOrder) this.#waiting.push(request);
@@ -95,6 +102,7 @@ export class SendQueue {
 
   /** Sends what can be sent. */
   dispatch(): void {
+    if (this.#behind.length > 0) this.#insert(this.#behind.splice(0));
     while (!this.#closed && this.#waiting.length > 0) {
       const { waitMs } = this.#gate;
       if (waitMs > 0) {
@@ -102,8 +110,10 @@ export class SendQueue {
         return;
       }
       if (!this.#pool.hasRoom) return;
-      const request = this.#waiting.shift()!.withoutAbandoned();
-      if (request.rowCount > 0) this.#send(request);
+      const request = this.#waiting.shift()!.withoutGone();
+      if (request.rowCount === 0) continue;
+      if (request.mustWait) this.#behind.push(request);
+      else this.#send(request);
     }
   }
 
@@ -124,6 +134,7 @@ export class SendQueue {
     this.#closed = true;
     this.#timer?.cancel();
     this.#waiting.takeAll();
+    this.#behind = [];
     this.#sent.clear();
     this.#pool.close();
   }

@@ -107,6 +107,12 @@ export class RowBatch {
     this.writer.position = this.#starts[this.rowCount]!;
   }
 
+  /** Takes rows back, and one that was begun, after an exception: as it was at so many rows and this position of the writer. */
+  takeBackTo(rowCount: number, position: number): void {
+    this.rowCount = rowCount;
+    this.writer.position = position;
+  }
+
   /** Offset in the writer's bytes of the first byte of a row, its tag. */
   rowStart(row: number): number {
     return this.#starts[row]!;

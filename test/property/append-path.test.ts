@@ -151,6 +151,7 @@ async function weather(start: number): Promise<Reckoning> {
         maxRequestBytes: 9000,
       },
       schemaRefreshIntervalMs: 60_000,
+      refusedHoldsKey: false,
       clock,
       log: pino({ level: "silent" }),
       observer,

@@ -42,7 +42,7 @@ export class PayloadBatch implements MessageBatch {
     return this.#ends[i]!;
   }
 
-  messageId(): string {
+  messageId(_message: number): string {
     return this.#envelope.messageId;
   }
 
@@ -54,7 +54,7 @@ export class PayloadBatch implements MessageBatch {
     return this.#envelope.attributes;
   }
 
-  orderingKey(): string {
+  orderingKey(_message: number): string {
     return this.#envelope.orderingKey;
   }
 

@@ -1,0 +1,73 @@
+/** Transcoding in which an exception costs no more than the message that raises it. */
+import type { Refusal } from "../errors.ts";
+import type { MessageBatch } from "../message.ts";
+import type { Transcoded, Transcoder } from "../transcode/transcoder.ts";
+import type { RowBatch } from "../write/row-batch.ts";
+
+const internalError: Refusal = {
+  code: "INTERNAL_ERROR",
+  path: "",
+  stage: "transcode",
+  message: "Millrace failed on this message, which is a defect of Millrace",
+};
+
+/**
+ * As `Transcoder.transcode`. After an exception the same messages are transcoded one by one, and those that raise one
+ * are refused.
+ *
+ * @param failed is told of the first exception, and of how many messages raised one
+ */
+export function transcodeContained(
+  transcoder: Transcoder,
+  batch: MessageBatch,
+  from: number,
+  to: number,
+  rows: RowBatch,
+  failed: (error: unknown, messages: number) => void,
+): Transcoded {
+  const before = rows.rowCount;
+  const position = rows.writer.position;
+  try {
+    return transcoder.transcode(batch, from, to, rows);
+  } catch {
+    rows.takeBackTo(before, position);
+    return oneByOne(transcoder, batch, from, to, rows, failed);
+  }
+}
+
+function oneByOne(
+  transcoder: Transcoder,
+  batch: MessageBatch,
+  from: number,
+  to: number,
+  rows: RowBatch,
+  failed: (error: unknown, messages: number) => void,
+): Transcoded {
+  const refusals = new Map<number, Refusal>();
+  const errors: unknown[] = [];
+  let message = from;
+  for (let next = from; message < to; message++) {
+    const before = rows.rowCount;
+    const position = rows.writer.position;
+    try {
+      const one = transcoder.transcode(batch, message, message + 1, rows);
+      ({ next } = one);
+      for (const [refused, refusal] of one.refusals) refusals.set(refused, refusal);
+    } catch (error) {
+      rows.takeBackTo(before, position);
+      refusals.set(message, internalError);
+      errors.push(error);
+      next = message + 1;
+    }
+    if (next === message) break;
+  }
+  if (errors.length > 0) failed(errors[0], errors.length);
+  return { next: message, refusals };
+}
+
+/** What may be logged of an exception: its class and where it was raised, never its words, which may quote a value. */
+export function traceOf(error: unknown): { readonly type: string; readonly trace: readonly string[] } {
+  if (!(error instanceof Error)) return { type: typeof error, trace: [] };
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return { type: error.constructor.name, trace: frames.map((line) => line.trim()) };
+}

@@ -1,0 +1,116 @@
+/** The destination: bad rows. */
+import { status } from "@grpc/grpc-js";
+import { beforeEach, expect, test } from "vitest";
+import { DestinationRig, durable, fates, names, watchRejections } from "../../../support/destination-rig.ts";
+import { stored } from "../../../support/fake-append-service.ts";
+
+let rig: DestinationRig;
+
+watchRejections();
+beforeEach(() => {
+  rig = new DestinationRig();
+});
+
+test("what the transcoder refuses costs its neighbours nothing and waits for nothing", async () => {
+  const to = await rig.opened();
+  const allBad = rig.deliver(to, ["bad", "bad"]);
+  const mixed = rig.deliver(to, ["a", "bad", "b"]);
+  await rig.clock.advance(0);
+  expect(fates(allBad)).toEqual(["TYPE_MISMATCH", "TYPE_MISMATCH"]);
+  rig.service.react = () => stored;
+  await rig.clock.advance(20);
+  expect(fates(mixed)).toEqual(["durable", "TYPE_MISMATCH", "durable"]);
+  expect(rig.last().rows).toEqual(["a", "b"]);
+  expect(rig.events).toContain("refused TYPE_MISMATCH 2");
+});
+
+test("rows that BigQuery names are taken out, the others go again until all are in or refused", async () => {
+  const to = await rig.opened();
+  const delivered = [rig.deliver(to, names(3)), rig.deliver(to, names(3, "s"))];
+  await rig.clock.advance(20);
+  rig.last().answer({
+    error: { code: status.INVALID_ARGUMENT, message: "Errors found while processing rows" },
+    rowErrors: [
+      { index: 1, message: "Field a: STRING(2) has maximum length 2 but got a value with length 9 on field a." },
+      { index: 4, message: "bad value secret" },
+    ],
+  });
+  await rig.clock.advance(0);
+  expect(rig.last().rows).toEqual(["r0", "r2", "s0", "s2"]);
+  // The server's list need not have been complete.
+  rig.last().answer({
+    error: { code: status.INVALID_ARGUMENT },
+    rowErrors: [{ index: 3, message: "another" }],
+  });
+  await rig.clock.advance(0);
+  expect(rig.last().rows).toEqual(["r0", "r2", "s0"]);
+  rig.last().answer();
+  await rig.clock.advance(0);
+  expect(delivered.map(fates)).toEqual([
+    ["durable", "ROW_REJECTED", "durable"],
+    ["durable", "ROW_REJECTED", "ROW_REJECTED"],
+  ]);
+  const named = delivered[0]!.outcomes!.at(1);
+  expect(named).toMatchObject({ refusal: { path: "a", stage: "append" } });
+  const unnamed = delivered[1]!.outcomes!.at(1);
+  const refusal = { path: "", message: "BigQuery refused the row", serverMessage: "bad value secret" };
+  expect(unnamed).toMatchObject({ refusal });
+});
+
+test("a row that is refused without a name is found by halving", async () => {
+  const to = await rig.opened({
+    append: { maxInFlight: 8, minConnections: 1, maxConnections: 1, maxRequestBytes: 9e6 },
+  });
+  rig.service.react = ({ rows }) =>
+    rows.includes("r70") || rows.includes("r3")
+      ? { error: { code: status.INVALID_ARGUMENT, message: "something about a row" } }
+      : stored;
+  const delivered = rig.deliver(to, names(100));
+  await rig.clock.advance(20_000);
+  const expected = durable(100);
+  expected[70] = expected[3] = "ROW_REJECTED";
+  expect(fates(delivered)).toEqual(expected);
+  // Two rows, each found in at most ⌈log2 100⌉ = 7 halvings of two requests.
+  expect(rig.service.requests.length).toBeLessThanOrEqual(1 + 2 * 7 * 2);
+});
+
+test("rows refused without a name wait until another row shows that it is they", async () => {
+  const to = await rig.opened();
+  rig.service.react = ({ rows }) =>
+    rows.some((row) => row.startsWith("r"))
+      ? { error: { code: status.INVALID_ARGUMENT, message: "something about a row" } }
+      : stored;
+  const delivered = rig.deliver(to, names(12));
+  await rig.clock.advance(60_000);
+  expect(fates(delivered)).toBeUndefined();
+  const other = rig.deliver(to, ["good"]);
+  await rig.clock.advance(30_000);
+  expect(fates(other)).toEqual(["durable"]);
+  expect(fates(delivered)).toEqual(Array.from({ length: 12 }, () => "ROW_REJECTED"));
+  expect(to.state).toBe("ACTIVE");
+});
+
+test("when everything is refused without a name, nothing is thrown away; it goes on by itself", async () => {
+  const to = await rig.opened();
+  rig.service.react = () => ({ error: { code: status.INVALID_ARGUMENT, message: "no idea" } });
+  const delivered = rig.deliver(to, names(16));
+  await rig.clock.advance(120_000);
+  expect(fates(delivered)).toBeUndefined();
+  expect(to.state).toBe("SCHEMA_MISMATCH");
+  expect(to.stateReason).toMatch(/^p\.d\.t: .*without naming/);
+  rig.service.react = () => stored;
+  await rig.clock.advance(60_000);
+  expect(fates(delivered)).toEqual(durable(16));
+  expect(to.state).toBe("ACTIVE");
+});
+
+test("a request that is too large goes in halves; one row alone is refused", async () => {
+  const to = await rig.opened();
+  rig.service.react = ({ rows }) =>
+    rows.length > 2 || rows.includes("huge")
+      ? { error: { code: status.INVALID_ARGUMENT, message: "AppendRows request too large: 19923131 limit 10485760" } }
+      : stored;
+  const delivered = rig.deliver(to, ["a", "b", "huge", "c", "d"]);
+  await rig.clock.advance(100);
+  expect(fates(delivered)).toEqual(["durable", "durable", "ROW_TOO_LARGE", "durable", "durable"]);
+});

@@ -1,0 +1,152 @@
+/** The destination: the table changes. */
+import { status } from "@grpc/grpc-js";
+import { beforeEach, expect, test } from "vitest";
+import { TableUnavailable } from "../../../../src/bigquery/tables.ts";
+import { DestinationRig, durable, fates, names, tableOf, watchRejections } from "../../../support/destination-rig.ts";
+import { stored } from "../../../support/fake-append-service.ts";
+
+let rig: DestinationRig;
+
+watchRejections();
+beforeEach(() => {
+  rig = new DestinationRig();
+});
+
+test("a message with an unknown field is held, the table looked at, and the message written", async () => {
+  const to = await rig.opened();
+  rig.service.react = () => stored;
+  await rig.clock.advance(10_000);
+  rig.table = tableOf("a", "note");
+  const delivered = rig.deliver(to, ["x", "field note", "field nonsense"]);
+  await rig.clock.advance(100);
+  expect(fates(delivered)).toEqual(["durable", "durable", "UNKNOWN_FIELD"]);
+  expect(rig.service.requests.map(({ schema, rows }) => [schema, rows])).toEqual([
+    ["row_a", ["x"]],
+    ["row_a_note", ["field note"]],
+  ]);
+  // The descriptor changed on the same connection, and from then on requests name their stream.
+  expect(rig.last()).toMatchObject({ call: 0, writeStream: "projects/p/datasets/d/tables/t/streams/_default" });
+  rig.deliver(to, ["later"]);
+  await rig.clock.advance(20);
+  expect(rig.last()).toMatchObject({ schema: "", writeStream: "projects/p/datasets/d/tables/t/streams/_default" });
+  expect(rig.fetches).toBe(2);
+});
+
+test("a stream of unknown fields does not hammer tables.get", async () => {
+  const to = await rig.opened();
+  rig.service.react = () => stored;
+  for (let i = 0; i < 1000; i++) {
+    rig.deliver(to, ["field nonsense", "x"]);
+    await rig.clock.advance(10);
+  }
+  // Ten seconds, one look every two seconds at most.
+  expect(rig.fetches).toBeGreaterThanOrEqual(4);
+  expect(rig.fetches).toBeLessThanOrEqual(6);
+});
+
+test("of a backlog, unknown fields are refused at once when the table was seen a moment ago", async () => {
+  const to = await rig.opened();
+  await rig.clock.advance(1000);
+  const delivered = rig.deliver(to, ["field nonsense"], 60_000);
+  await rig.clock.advance(0);
+  expect(fates(delivered)).toEqual(["UNKNOWN_FIELD"]);
+  expect(rig.fetches).toBe(1);
+});
+
+test("as long as the table cannot be looked at, unknown fields are held, not refused", async () => {
+  const to = await rig.opened();
+  await rig.clock.advance(10_000);
+  rig.table = new TableUnavailable({ state: "UNAVAILABLE", reason: "HTTP status 503" });
+  const delivered = rig.deliver(to, ["field note"]);
+  await rig.clock.advance(300_000);
+  expect(fates(delivered)).toBeUndefined();
+  expect(to.state).toBe("UNAVAILABLE");
+  expect(to.stateReason).toBe("p.d.t: HTTP status 503; Millrace keeps trying");
+  rig.table = tableOf("a", "note");
+  rig.service.react = () => stored;
+  await rig.clock.advance(60_000);
+  expect(fates(delivered)).toEqual(["durable"]);
+  expect(to.state).toBe("ACTIVE");
+});
+
+test("updated_schema in an answer has the table looked at; so does the schedule", async () => {
+  const to = await rig.opened();
+  await rig.clock.advance(10_000);
+  rig.service.react = () => ({ updatedSchema: {} });
+  rig.deliver(to, ["x"]);
+  await rig.clock.advance(20);
+  expect(rig.fetches).toBe(2);
+  await rig.clock.advance(59_000);
+  expect(rig.fetches).toBe(2);
+  await rig.clock.advance(1000);
+  expect(rig.fetches).toBe(3);
+});
+
+test("rows in flight and rows already written finish under the old descriptor", async () => {
+  const to = await rig.opened();
+  const before = rig.deliver(to, ["x"]);
+  await rig.clock.advance(20);
+  rig.table = tableOf("a", "note");
+  const filling = rig.deliver(to, ["y"]);
+  await rig.clock.advance(59_975);
+  const later = rig.deliver(to, ["z"]);
+  await rig.clock.advance(25);
+  rig.service.react = () => stored;
+  rig.last().answer();
+  rig.service.requests[0]!.answer();
+  await rig.clock.advance(100);
+  expect([before, filling, later].map(fates)).toEqual([["durable"], ["durable"], ["durable"]]);
+  expect(rig.service.rows).toEqual(["x", "y", "z"]);
+});
+
+test("BigQuery lags behind the table: rows with the new column wait and are written, with a state meanwhile", async () => {
+  const to = await rig.opened();
+  let knowsColumn = false;
+  rig.service.react = ({ rows }) =>
+    rows.some((row) => row.startsWith("field")) && !knowsColumn
+      ? { error: { code: status.INVALID_ARGUMENT, message: "extra fields", storageError: 7 } }
+      : stored;
+  await rig.clock.advance(10_000);
+  rig.table = tableOf("a", "note");
+  const delivered = rig.deliver(to, ["field note"]);
+  await rig.clock.advance(60_000);
+  expect(fates(delivered)).toBeUndefined();
+  expect(to.state).toBe("SCHEMA_MISMATCH");
+  knowsColumn = true;
+  await rig.clock.advance(60_000);
+  expect(fates(delivered)).toEqual(["durable"]);
+  expect(to.state).toBe("ACTIVE");
+});
+
+test("a column is dropped: the rows are transcoded again, and what no longer fits is refused", async () => {
+  rig.table = tableOf("a", "note");
+  const to = await rig.opened();
+  await rig.clock.advance(10_000);
+  rig.service.react = ({ schema }) =>
+    schema === "row_a_note"
+      ? { error: { code: status.INVALID_ARGUMENT, message: "Input schema has more fields than BigQuery schema" } }
+      : stored;
+  rig.table = tableOf("a");
+  const delivered = rig.deliver(to, ["x", "field note", "bad", "y"]);
+  await rig.clock.advance(10_000);
+  expect(fates(delivered)).toEqual(["durable", "UNKNOWN_FIELD", "TYPE_MISMATCH", "durable"]);
+  expect(rig.last()).toMatchObject({ schema: "row_a", rows: ["x", "y"] });
+});
+
+test("a connection that ends over its descriptor: the table is looked at and the rows are transcoded again", async () => {
+  rig.table = tableOf("a", "note");
+  const to = await rig.opened({ batch: { maxBytes: 1 << 20, maxRows: 2, maxDelayMs: 20 } });
+  await rig.clock.advance(10_000);
+  rig.table = tableOf("b");
+  const delivered = rig.deliver(to, names(4));
+  await rig.clock.advance(0);
+  expect(rig.service.requests).toHaveLength(2);
+  rig.last().end({
+    code: status.INVALID_ARGUMENT,
+    message: "The proto field mismatched with BigQuery field at row.a, the proto field type string",
+  });
+  rig.service.react = () => stored;
+  await rig.clock.advance(5000);
+  expect(fates(delivered)).toEqual(durable(4));
+  expect(rig.service.requests.slice(2).map(({ schema }) => schema)).toEqual(["row_b", ""]);
+});
