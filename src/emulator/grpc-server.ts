@@ -1,9 +1,11 @@
 /** The gRPC server of the embedded services: plaintext HTTP/2 on loopback. */
+import type { Server as HttpServer } from "node:http";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import * as grpc from "@grpc/grpc-js";
 import { systemClock } from "../lib/clock.ts";
 import { listen } from "../lib/listen.ts";
 import { asBytes } from "../lib/raw-call.ts";
+import { switchByProtocol } from "./protocol-switch.ts";
 
 /** Requests and responses are as large as the services' own limits say; the transport sets none. */
 const transportOptions: grpc.ServerOptions = {
@@ -25,6 +27,12 @@ export class GrpcServer {
   readonly #grpc = new grpc.Server(transportOptions);
   readonly #connections = new Map<string, Connection>();
   readonly #listener = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+  readonly #http1: HttpServer | undefined;
+
+  /** @param http1 takes the connections that speak plain HTTP; it listens nowhere itself. Absent: nobody does */
+  constructor(http1?: HttpServer) {
+    this.#http1 = http1;
+  }
 
   /** Methods without a handler answer UNIMPLEMENTED. */
   addService(definition: grpc.ServiceDefinition, handlers: grpc.UntypedServiceImplementation): void {
@@ -94,7 +102,13 @@ export class GrpcServer {
       this.#connections.delete(peer);
       injector.destroy();
     });
-    injector.injectConnection(socket);
+    const http1 = this.#http1;
+    if (!http1) return injector.injectConnection(socket);
+    switchByProtocol(
+      socket,
+      () => injector.injectConnection(socket),
+      () => http1.emit("connection", socket),
+    );
   }
 }
 

@@ -31,6 +31,11 @@ export class TestBroker {
     });
     this.broker.publish(topic, contents);
   }
+
+  /** Publishes a text with attributes. */
+  publishWith(attributes: Readonly<Record<string, string>>, text: string): void {
+    this.broker.publish(topic, [encodeContent({ data: text, attributes })]);
+  }
 }
 
 /** What a subscription still has, as texts in order of publication. */

@@ -4,6 +4,7 @@ import { Faults, type Fault } from "../faults.ts";
 import { GrpcServer } from "../grpc-server.ts";
 import { RpcError } from "../rpc-error.ts";
 import { Broker, type PartialSubscription } from "./broker.ts";
+import { controlServer } from "./control-server.ts";
 import { encodeContent, type ContentFields } from "./message-content.ts";
 import { publisherDefinition, publisherHandlers } from "./publisher-service.ts";
 import { decodeMessage, type PubsubMessage } from "./stored-message.ts";
@@ -33,6 +34,8 @@ export interface PubSubEmulator {
   topic(name: string): TopicHandle;
   /** @throws RpcError NOT_FOUND */
   subscription(name: string): SubscriptionHandle;
+  /** Deletes everything, as `POST /reset` does; the fault script and its counts go on. */
+  reset(): void;
   /** Cuts all connections, and takes new ones. */
   disconnectAll(): void;
   /** Ends open streams with UNAVAILABLE, lets other calls end, and stops. */
@@ -68,8 +71,8 @@ export async function startPubSubEmulator(options: PubSubEmulatorOptions = {}): 
     "StreamingPull.message",
   ];
   const faults = new Faults(options.faults, methods, clock);
-  const server = new GrpcServer();
   const broker = new Broker(clock);
+  const server = new GrpcServer(controlServer(() => broker.clear()));
   const sessions = new Set<StreamingPullSession>();
   const host = { server, faults, clock };
   server.addService(publisher, publisherHandlers(host, broker));
@@ -97,6 +100,7 @@ export async function startPubSubEmulator(options: PubSubEmulatorOptions = {}): 
           [...subscription.unacked()].map(decodeMessage).toSorted((a, b) => Number(a.messageId) - Number(b.messageId)),
       };
     },
+    reset: () => broker.clear(),
     disconnectAll: () => server.disconnectAll(),
     async close() {
       for (const session of sessions) session.fail(new RpcError("UNAVAILABLE", "The embedded Pub/Sub is closing"));
