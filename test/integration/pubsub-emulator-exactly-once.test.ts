@@ -92,7 +92,7 @@ describe("a stream", () => {
     readonly subscriptionProperties: object;
   }
 
-  function open(): { stream: PullStream; responses: Response[]; has(count: number): Promise<boolean> } {
+  function open(): { stream: PullStream; responses: Response[]; has: (count: number) => Promise<boolean> } {
     const stream = client.stream({ subscription, streamAckDeadlineSeconds: 60 });
     const responses: Response[] = [];
     stream.on("data", (response: Response) => responses.push(response));

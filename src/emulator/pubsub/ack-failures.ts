@@ -16,6 +16,27 @@ export interface AckFailure {
   readonly code: AckFailureCode;
 }
 
+/**
+ * Applies what a request says of each ack number, and collects what fails.
+ *
+ * @param together whether earlier messages go first, however they stand in the request: no ack comes too early for
+ *   another of the same request
+ */
+export function applyEach(
+  ackNumbers: readonly number[],
+  together: boolean,
+  apply: (number: number, i: number) => AckFailureCode | undefined,
+): AckFailure[] {
+  const places = [...ackNumbers.keys()];
+  if (together) places.sort((a, b) => ackNumbers[a]! - ackNumbers[b]!);
+  const failures: AckFailure[] = [];
+  for (const index of places) {
+    const code = apply(ackNumbers[index]!, index);
+    if (code) failures.push({ index, code });
+  }
+  return failures;
+}
+
 /** The ack IDs of a request, as they stand in it. */
 export interface SentAckIds {
   readonly bytes: Buffer;

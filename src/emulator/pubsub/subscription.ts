@@ -1,7 +1,7 @@
 /** One subscription: its messages, those who want them, and who gets the next ones. Pure but for the injected clock. */
 import type { Clock } from "../../lib/clock.ts";
 import type { RpcError } from "../rpc-error.ts";
-import type { AckFailure, AckFailureCode } from "./ack-failures.ts";
+import { applyEach, type AckFailure, type AckFailureCode } from "./ack-failures.ts";
 import type { AckIds } from "./ack-ids.ts";
 import { Consumers, type Consumer } from "./consumers.ts";
 import type { Delivery, Holder } from "./delivery.ts";
@@ -9,7 +9,7 @@ import { Expiration } from "./expiration.ts";
 import { parseFilter, type Filter } from "./filter.ts";
 import { Leases } from "./leases.ts";
 import { MessageQueue } from "./message-queue.ts";
-import { RetainedMessages } from "./retained-messages.ts";
+import { MessageRetention } from "./message-retention.ts";
 import { byteLength, inOrder, readAttributes, type StoredMessage } from "./stored-message.ts";
 import type { SubscriptionSettings } from "./subscription-settings.ts";
 
@@ -38,17 +38,14 @@ export class Subscription {
   #settings: SubscriptionSettings;
   readonly ackIds: AckIds;
   readonly #clock: Clock;
-  readonly #topicRetentionMs: () => number;
   readonly #filter: Filter | undefined;
   readonly #queue: MessageQueue;
   readonly #consumers = new Consumers();
   readonly #leases: Leases;
-  readonly #retained: RetainedMessages;
+  readonly #retention: MessageRetention;
   readonly #expiration: Expiration;
   /** Messages that came to it since it was made or was last made to seek. */
   #accepted = 0;
-  /** What was published before this is kept as if it had been published then. */
-  #replayedAtMs = -Infinity;
   #detached = false;
   #distributing = false;
 
@@ -56,16 +53,15 @@ export class Subscription {
     this.#settings = settings;
     this.ackIds = ackIds;
     this.#clock = clock;
-    this.#topicRetentionMs = topicRetentionMs;
     this.#filter = settings.filter === "" ? undefined : parseFilter(settings.filter);
     this.#queue = new MessageQueue(settings.ordered);
-    this.#retained = new RetainedMessages(() => this.#keptFromMs);
+    this.#retention = new MessageRetention(clock, () => this.#settings, topicRetentionMs);
     this.#leases = new Leases({
       clock,
       queue: this.#queue,
       settings: () => this.#settings,
       forward: (message, attempts) => forward(message, attempts, this.#settings),
-      onDone: (message) => this.#retain(message),
+      onDone: (message) => this.#retention.keep(message),
       onDue: () => this.distribute(),
     });
     this.#expiration = new Expiration(clock, this, onExpired);
@@ -78,7 +74,7 @@ export class Subscription {
   /** Properties can be changed at any time, `ordered` and `filter` excepted. */
   set settings(settings: SubscriptionSettings) {
     this.#settings = settings;
-    if (!settings.retainAcked) this.#retained.clear();
+    if (!settings.retainAcked) this.#retention.forgetAcked();
     this.#expiration.restart();
     this.distribute();
   }
@@ -108,13 +104,13 @@ export class Subscription {
 
   /** All messages that are not acked and not too old, in no particular order. */
   *unacked(): Iterable<StoredMessage> {
-    for (const message of this.#queue.untouched()) if (!this.#isTooOld(message)) yield message;
-    for (const message of this.#leases.messages()) if (!this.#isTooOld(message)) yield message;
+    for (const message of this.#queue.untouched()) if (!this.#retention.isTooOld(message)) yield message;
+    for (const message of this.#leases.messages()) if (!this.#retention.isTooOld(message)) yield message;
   }
 
   /** Messages that are acked but kept, in no particular order. */
   get retained(): readonly StoredMessage[] {
-    return this.#retained.all();
+    return this.#retention.acked;
   }
 
   /** Takes newly published messages; those that the filter does not want count as acked (FILTER-01). */
@@ -134,10 +130,10 @@ export class Subscription {
     const acked = [...this.retained, ...this.unacked()].filter((message) => !unacked.has(message));
     this.#queue.clear();
     this.#leases.clear();
-    this.#retained.clear();
+    this.#retention.forgetAcked();
     this.#accepted = 0;
-    if (isOld) this.#replayedAtMs = this.#clock.now();
-    for (const message of acked) this.#retain(message);
+    if (isOld) this.#retention.renew();
+    for (const message of acked) this.#retention.keep(message);
     this.#expiration.touch();
     this.accept([...unacked].toSorted(inOrder));
   }
@@ -207,7 +203,7 @@ export class Subscription {
     for (const consumer of this.#consumers.removeAll()) consumer.subscriptionEnded(reason);
     this.#queue.clear();
     this.#leases.clear();
-    this.#retained.clear();
+    this.#retention.forgetAcked();
     this.#accepted = 0;
   }
 
@@ -217,40 +213,16 @@ export class Subscription {
     this.#accepted++;
   }
 
-  #retain(message: StoredMessage): void {
-    if (this.#settings.retainAcked) this.#retained.add(message);
-  }
-
-  /** Applies what a request says of each ack number, and collects what fails. */
   #settle(
     ackNumbers: readonly number[],
     apply: (number: number, i: number) => AckFailureCode | undefined,
     scripted: ScriptedAckFailure | undefined,
   ): AckFailure[] {
     this.#expiration.touch();
-    const failures: AckFailure[] = [];
-    for (const index of this.#order(ackNumbers)) {
-      const code = scripted?.(index) ?? apply(ackNumbers[index]!, index);
-      if (code) failures.push({ index, code });
-    }
+    const { ordered, exactlyOnce } = this.#settings;
+    const failures = applyEach(ackNumbers, ordered && exactlyOnce, (number, i) => scripted?.(i) ?? apply(number, i));
     this.distribute();
     return failures;
-  }
-
-  /** Acks of one request are taken together: among them, none comes too early for another. */
-  #order(ackNumbers: readonly number[]): Iterable<number> {
-    const { ordered, exactlyOnce } = this.#settings;
-    if (!ordered || !exactlyOnce) return ackNumbers.keys();
-    return [...ackNumbers.keys()].sort((a, b) => ackNumbers[a]! - ackNumbers[b]!);
-  }
-
-  /** Messages published before this may be dropped (COMMON-02); what the topic keeps is there for its subscriptions too. */
-  get #keptFromMs(): number {
-    return this.#clock.now() - Math.max(this.#settings.retentionMs, this.#topicRetentionMs());
-  }
-
-  #isTooOld({ publication }: StoredMessage): boolean {
-    return Math.max(publication.publishTimeMs, this.#replayedAtMs) < this.#keptFromMs;
   }
 
   /** Gives every consumer that can take some a response's worth; false when there is nobody or nothing. */
@@ -275,7 +247,7 @@ export class Subscription {
     while (taken.length < maxMessages && bytes < maxResponseBytes && holder.hasRoom) {
       const delivery = this.#queue.next(holder);
       if (!delivery) break;
-      if (this.#isTooOld(delivery.message)) {
+      if (this.#retention.isTooOld(delivery.message)) {
         this.#leases.drop(delivery);
         continue;
       }
