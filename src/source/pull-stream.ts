@@ -35,6 +35,11 @@ export class PullStream {
     }
   }
 
+  /** Ends the stream so that another is opened, with a window of its own; what is on its way still arrives. */
+  renew(): void {
+    this.#call?.halfClose();
+  }
+
   /** Ends the stream for good; what the service has sent before it notices still arrives. */
   stop(): void {
     this.#stop.abort();

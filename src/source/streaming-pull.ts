@@ -9,6 +9,7 @@ import { LimitedLog } from "../lib/limited-log.ts";
 import { routingHeader, statusName } from "../lib/raw-call.ts";
 import type { Fates, MessageBatch, PipelineState } from "../message.ts";
 import { Arrivals } from "./arrivals.ts";
+import { AwayMessages } from "./away-messages.ts";
 import { FlowControl } from "./flow-control.ts";
 import { LeaseManager, type LeaseOptions } from "./lease-manager.ts";
 import type { PullFailure } from "./pull-failure.ts";
@@ -53,6 +54,7 @@ export class StreamingPull implements Source {
   readonly #leases: LeaseManager<PulledBatch>;
   readonly #flow: FlowControl;
   readonly #streams: readonly PullStream[];
+  readonly #away: AwayMessages;
   readonly #running: Promise<void>[] = [];
   readonly #health: PullHealth;
   readonly #arrivals = new Arrivals<PulledBatch>();
@@ -71,6 +73,7 @@ export class StreamingPull implements Source {
     this.#requestClient = openClient(endpoint, credentials);
     this.#requests = new SubscriberRequests({ subscription, client: this.#requestClient, clock, log, observer });
     this.#flow = new FlowControl(options.pull);
+    this.#away = new AwayMessages(options.pull.maxOutstandingMessages);
     this.#health = new PullHealth(subscription, log);
     this.#log = new LimitedLog(log, clock);
     this.#leases = new LeaseManager(
@@ -137,6 +140,15 @@ export class StreamingPull implements Source {
     this.#options.observer.timeToAck(settlement.heldMs / 1000, batch.length);
     await this.#track(this.#requests.settle(batch, fates.nacks, settlement));
     this.#forget(batch);
+    this.#goAway(fates.nacks);
+  }
+
+  #goAway(nacks: ReadonlyMap<number, number>): void {
+    const pauses = [...nacks.values()].filter((afterMs) => afterMs > 0);
+    if (pauses.length === 0) return;
+    const now = this.#options.clock.monotonic();
+    const isFull = this.#away.add(pauses.length, now + pauses.reduce((a, b) => Math.max(a, b)), now);
+    if (isFull) for (const stream of this.#streams) stream.renew();
   }
 
   async close(): Promise<void> {
