@@ -1,6 +1,6 @@
 /** What every Pub/Sub server must show: the embedded one and Google's emulator run the same suite. */
 import { randomBytes } from "node:crypto";
-import { status } from "@grpc/grpc-js";
+import { type Metadata, status } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { type Delivery, PubSubClient } from "../support/pubsub-client.ts";
@@ -138,6 +138,55 @@ describePubSubServers("Pub/Sub", (server) => {
     await client.acknowledge(subscription, [first[2]!.ackId]);
     await client.modifyAckDeadline(subscription, ackIds(first.slice(0, 2)), 1);
     expect(texts(await pull(3))).toEqual(["1", "2", "3"]);
+  });
+
+  test("exactly-once delivery: an ack ID that was used or replaced fails alone, the others of its request succeed", async () => {
+    await subscribe({ enableExactlyOnceDelivery: true });
+    await client.publish(topic, [message("a"), message("b"), message("c")]);
+    const first = await pull(3);
+    const [a, b, c] = ["a", "b", "c"].map((text) => first.find((delivery) => texts([delivery])[0] === text)!.ackId);
+    await client.acknowledge(subscription, [a!]);
+    await client.modifyAckDeadline(subscription, [b!], 0);
+    const [again] = await pull(1);
+    const error = await client.acknowledge(subscription, [a!, b!, c!]).then(
+      () => undefined,
+      (error: { readonly code: status; readonly metadata: Metadata }) => error,
+    );
+    expect(error?.code).toBe(status.INVALID_ARGUMENT);
+    const details = String(error!.metadata.get("grpc-status-details-bin")[0]);
+    expect([a!, b!, c!].map((id) => details.includes(`${id}\u0012\u0020PERMANENT_FAILURE_INVALID_ACK_ID`))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    await client.acknowledge(subscription, [again!.ackId]);
+    expect(await client.pull(subscription, 10, true)).toEqual([]);
+  });
+
+  test("exactly-once delivery with ordering: an ack ahead of an earlier message fails for the time being", async () => {
+    await subscribe({ enableExactlyOnceDelivery: true, enableMessageOrdering: true });
+    await client.publish(topic, [message("1", "k"), message("2", "k")]);
+    const [one, two] = ackIds(await pull(2));
+    await expect(client.acknowledge(subscription, [two!])).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });
+    await client.acknowledge(subscription, [one!]);
+    await client.acknowledge(subscription, [two!]);
+    expect(await client.pull(subscription, 10, true)).toEqual([]);
+  });
+
+  test("seeking to a time brings acked messages again, where they are kept; to a snapshot, what was not acked", async () => {
+    await subscribe({ retainAckedMessages: true });
+    const start = { seconds: Math.floor(Date.now() / 1000) - 60 };
+    await client.publish(topic, [message("1"), message("2")]);
+    const snapshot = subscription.replace("subscriptions", "snapshots");
+    const [first, second] = await pull(2);
+    await client.acknowledge(subscription, ackIds([first!]));
+    await client.subscriberCall("CreateSnapshot", { name: snapshot, subscription });
+    await client.acknowledge(subscription, ackIds([second!]));
+    await client.subscriberCall("Seek", { subscription, time: start });
+    expect(texts(await pull(2)).toSorted()).toEqual(["1", "2"]);
+    await client.subscriberCall("Seek", { subscription, snapshot });
+    expect(texts(await pull(1))).toEqual(texts([second!]));
+    await client.subscriberCall("DeleteSnapshot", { snapshot });
   });
 
   test("after the last attempt a message goes to the dead-letter topic, with what it was and where it came from", async () => {

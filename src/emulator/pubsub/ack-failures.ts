@@ -27,14 +27,16 @@ export function applyEach(
   together: boolean,
   apply: (number: number, i: number) => AckFailureCode | undefined,
 ): AckFailure[] {
-  const places = [...ackNumbers.keys()];
-  if (together) places.sort((a, b) => ackNumbers[a]! - ackNumbers[b]!);
   const failures: AckFailure[] = [];
-  for (const index of places) {
+  for (const index of together ? placesInOrder(ackNumbers) : ackNumbers.keys()) {
     const code = apply(ackNumbers[index]!, index);
     if (code) failures.push({ index, code });
   }
   return failures;
+}
+
+function placesInOrder(ackNumbers: readonly number[]): readonly number[] {
+  return [...ackNumbers.keys()].sort((a, b) => ackNumbers[a]! - ackNumbers[b]!);
 }
 
 /** The ack IDs of a request, as they stand in it. */
