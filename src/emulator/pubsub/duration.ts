@@ -19,7 +19,9 @@ export function fromDurationMs(ms: number): Duration {
 }
 
 /** Milliseconds since 1970-01-01 UTC. */
-export const fromTimestamp: (timestamp: Timestamp) => number = toDurationMs;
+export function fromTimestamp(timestamp: Timestamp): number {
+  return toDurationMs(timestamp);
+}
 
 /** Its nanoseconds are not negative, whatever the time. */
 export function toTimestamp(ms: number): Timestamp {
