@@ -109,7 +109,10 @@ export class AppendRequest {
   withoutGone(): AppendRequest {
     if (!this.pending.partlyGone) return this;
     const kept = this.pick((i) => !this.pending.isGone(this.row(i)));
+    if (kept.rowCount === this.rowCount) return this;
     this.pending.release(this.rowCount - kept.rowCount);
+    kept.attempts = this.attempts;
+    kept.namingAnswers = this.namingAnswers;
     return kept;
   }
 

@@ -45,20 +45,19 @@ export class Appender {
   /** Why requests that wait are tried again and again, while nothing is stored. */
   #trouble: holds.Trouble | undefined;
   #lastStoredAtMs = -Infinity;
-  /** Since when rows wait that were refused without a name, with nothing stored meanwhile. */
-  #fruitlessSinceMs: number | undefined;
 
   constructor(options: AppenderOptions) {
     this.#options = options;
     this.#parking = new Parking(options.clock);
     this.#refused = new RefusedRows({
       clock: options.clock,
+      parking: this.#parking,
       observer: options.observer,
       refusedHoldsKey: options.refusedHoldsKey,
       rowRejected: (serverMessage) => options.rowRejected(serverMessage),
       again: (requests, reason) => this.#putBack(requests, reason),
       unlessOutdated: (request, goOn) => void this.#unlessOutdated(request, goOn),
-      untilOthersStored: (request) => this.#untilOthersStored(request),
+      retryInVain: (request) => this.#retryInVain(request),
     });
     this.#queue = new SendQueue(options, {
       answered: (request, answer, stream) => this.#answered(request, answer, stream),
@@ -74,7 +73,9 @@ export class Appender {
 
   /** What keeps rows from being stored; undefined when nothing does. */
   get trouble(): holds.Trouble | undefined {
-    return this.#queue.hold ?? this.#trouble;
+    if (this.#queue.hold) return this.#queue.hold;
+    if (this.#queue.idle && this.#parking.batches === 0) return undefined;
+    return this.#trouble ?? (this.#refused.lasting ? holds.unnamedRefusals : undefined);
   }
 
   submit(request: AppendRequest): void {
@@ -89,6 +90,7 @@ export class Appender {
 
   /** Cuts all connections. Nothing more is sent, and no fate becomes known any more. */
   close(): void {
+    this.#refused.close();
     this.#parking.clear();
     this.#queue.close();
   }
@@ -112,7 +114,6 @@ export class Appender {
     this.#refused.stored(request.pending.transcoder);
     this.#lastStoredAtMs = now;
     this.#trouble = undefined;
-    this.#fruitlessSinceMs = undefined;
     this.#options.observer.appended(request.rowCount, request.byteLength, (now - request.sentAtMs) / 1000);
     request.stored();
   }
@@ -211,17 +212,11 @@ export class Appender {
     });
   }
 
-  /** Rows refused without a name, of which nobody knows whether it is they: the longer nothing is stored, the longer the pauses. */
-  #untilOthersStored(request: AppendRequest): void {
-    const fruitlessMs = this.#options.clock.monotonic() - (this.#fruitlessSinceMs ??= this.#options.clock.monotonic());
-    if (fruitlessMs >= holds.patienceMs) this.#trouble = holds.unnamedRefusals;
-    this.#options.observer.retried("isolate", 1);
-    this.#parking.keepFor(request, holds.pauseAfter(fruitlessMs), () => {
-      // New rows have to come in: one of them may show what is wrong. So these give up their room.
-      if (this.#parking.batches + 1 >= maxParkedBatches) this.#options.transcodeAgain(request);
-      else this.#queue.putBack([request]);
-      this.#goOn();
-    });
+  /** New rows have to come in: one of them may show what is wrong. So where room is short, rows that wait become messages again. */
+  #retryInVain(request: AppendRequest): void {
+    if (this.#parking.batches + 1 >= maxParkedBatches) this.#options.transcodeAgain(request);
+    else this.#queue.putBack([request]);
+    this.#goOn();
   }
 
   #putBack(requests: readonly AppendRequest[], reason: RetryReason): void {

@@ -3,19 +3,26 @@
  * parts of a request share the search.
  *
  * A row is blamed only if others of its kind have gone in since. If none goes in, it is not the rows but the table
- * or the service, and nothing may be thrown away.
+ * or the service, and nothing may be thrown away: then the search goes down one path only, to a single row.
  */
 export class FaultSearch {
   readonly #sinceMs: number;
-  #fruitless: number;
+  /** Rows of the smallest part that was halved although nothing was stored. */
+  #smallest = Infinity;
 
-  /**
-   * @param sinceMs  when the first refusal came; monotonic milliseconds
-   * @param mayHalve requests are halved although nothing was stored since
-   */
-  constructor(sinceMs: number, mayHalve: boolean) {
+  /** @param sinceMs when the first refusal came; monotonic milliseconds */
+  constructor(sinceMs: number) {
     this.#sinceMs = sinceMs;
-    this.#fruitless = mayHalve ? maxFruitlessRefusals : 0;
+  }
+
+  /** Others were stored since the search began, so it will find what is wrong. */
+  leadsOn(storedAtMs: number): boolean {
+    return storedAtMs >= this.#sinceMs;
+  }
+
+  /** From now on another path may be gone down. */
+  startOver(): void {
+    this.#smallest = Infinity;
   }
 
   /**
@@ -23,16 +30,14 @@ export class FaultSearch {
    *
    * @param rowCount   rows of the part
    * @param storedAtMs when rows of the same kind were stored last; monotonic milliseconds
+   * @param mayGuess   it may be halved although nothing was stored since
    */
-  refused(rowCount: number, storedAtMs: number): "refuse" | "halve" | "wait" {
-    const othersStored = storedAtMs >= this.#sinceMs;
-    if (rowCount === 1) return othersStored ? "refuse" : "wait";
-    return othersStored || this.#fruitless-- > 0 ? "halve" : "wait";
+  refused(rowCount: number, storedAtMs: number, mayGuess: boolean): "refuse" | "halve" | "wait" {
+    const leadsOn = this.leadsOn(storedAtMs);
+    if (rowCount === 1) return leadsOn ? "refuse" : "wait";
+    if (leadsOn) return "halve";
+    if (!mayGuess || rowCount >= this.#smallest) return "wait";
+    this.#smallest = rowCount;
+    return "halve";
   }
 }
-
-/** More than it takes to come from the largest request down to one row. */
-const maxFruitlessRefusals = 20;
-
-/** As long as nothing is stored, one search at most begins within such a time. */
-export const searchPauseMs = 5000;

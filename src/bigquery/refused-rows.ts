@@ -10,11 +10,14 @@ import type { Transcoder } from "../transcode/transcoder.ts";
 import type { AppendAnswer } from "./append-answer.ts";
 import type { AppendObserver, RetryReason } from "./append-observer.ts";
 import type { AppendRequest } from "./append-request.ts";
-import { FaultSearch, searchPauseMs } from "./fault-search.ts";
+import { FaultSearch } from "./fault-search.ts";
+import type { Parking } from "./parking.ts";
 import { errorsByRow, rowTooLarge } from "./row-errors.ts";
+import { Suspects } from "./suspects.ts";
 
 export interface RefusedRowsOptions {
   readonly clock: Clock;
+  readonly parking: Parking;
   readonly observer: AppendObserver;
   /** When a row with an ordering key is refused, what comes behind it in its key is given back. */
   readonly refusedHoldsKey: boolean;
@@ -24,8 +27,8 @@ export interface RefusedRowsOptions {
   again(requests: readonly AppendRequest[], reason: RetryReason): void;
   /** Has the table looked at; then the rows are transcoded again, or things go on as given. */
   unlessOutdated(request: AppendRequest, goOn: () => void): void;
-  /** The request waits until other rows show whether it is its rows that are at fault. */
-  untilOthersStored(request: AppendRequest): void;
+  /** A request is tried again that has waited for others to be stored, in vain. */
+  retryInVain(request: AppendRequest): void;
 }
 
 /** After so many answers in a row that each name rows, but not all, a request is halved: one part more for five rows at least. */
@@ -35,17 +38,35 @@ export class RefusedRows {
   readonly #options: RefusedRowsOptions;
   /** When rows of a transcoder were stored last; monotonic milliseconds. */
   readonly #storedAtMs = new WeakMap<Transcoder, number>();
-  /** A search finds nothing as long as nothing is stored: until then another one may begin only now and then. */
-  #nextSearchAtMs = -Infinity;
+  readonly #suspects: Suspects;
+  /** As long as nothing is stored, one search at a time goes on by guesses. */
+  #guessing: FaultSearch | undefined;
 
   constructor(options: RefusedRowsOptions) {
     this.#options = options;
+    const { clock, parking } = options;
+    this.#suspects = new Suspects({
+      clock,
+      parking,
+      retry: (request) => this.#retryInVain(request),
+      resume: (requests) => options.again(requests, "isolate"),
+    });
+  }
+
+  /** Rows are refused without a name, and nothing is stored, for so long that it is worth telling. */
+  get lasting(): boolean {
+    return this.#suspects.lasting;
   }
 
   /** Rows of this transcoder were stored: other rows of it that are refused are themselves at fault. */
   stored(transcoder: Transcoder): void {
     this.#storedAtMs.set(transcoder, this.#options.clock.monotonic());
-    this.#nextSearchAtMs = -Infinity;
+    this.#guessing = undefined;
+    this.#suspects.stored((request) => this.#leadsOn(request));
+  }
+
+  close(): void {
+    this.#suspects.close();
   }
 
   /** BigQuery refused the request for some of its rows. */
@@ -72,21 +93,14 @@ export class RefusedRows {
       return;
     }
     this.#options.unlessOutdated(request, () => {
-      request.faultSearch = this.#newSearch();
+      request.faultSearch = new FaultSearch(this.#options.clock.monotonic());
       this.#search(request, request.faultSearch, serverMessage);
     });
   }
 
-  #newSearch(): FaultSearch {
-    const now = this.#options.clock.monotonic();
-    const mayHalve = now >= this.#nextSearchAtMs;
-    if (mayHalve) this.#nextSearchAtMs = now + searchPauseMs;
-    return new FaultSearch(now, mayHalve);
-  }
-
   #search(request: AppendRequest, search: FaultSearch, serverMessage: string): void {
-    const storedAtMs = this.#storedAtMs.get(request.pending.transcoder) ?? -Infinity;
-    switch (search.refused(request.rowCount, storedAtMs)) {
+    this.#guessing ??= search;
+    switch (search.refused(request.rowCount, this.#storedAt(request), this.#guessing === search)) {
       case "refuse":
         this.#options.observer.refused("ROW_REJECTED", 1);
         this.#refuse(request, 0, this.#options.rowRejected(serverMessage));
@@ -95,9 +109,32 @@ export class RefusedRows {
         this.#options.again(request.halves(), "isolate");
         break;
       case "wait":
-        this.#options.unlessOutdated(request, () => this.#options.untilOthersStored(request));
+        this.#options.unlessOutdated(request, () => this.#wait(request));
         break;
     }
+  }
+
+  #wait(request: AppendRequest): void {
+    this.#options.observer.retried("isolate", 1);
+    if (this.#leadsOn(request)) this.#options.again([request], "isolate");
+    else this.#suspects.add(request);
+  }
+
+  #retryInVain(request: AppendRequest): void {
+    // Whichever request is refused next leads: this one, or one with new rows.
+    this.#guessing = undefined;
+    request.faultSearch?.startOver();
+    this.#options.retryInVain(request);
+  }
+
+  /** Other rows were stored since the search in this request began. */
+  #leadsOn(request: AppendRequest): boolean {
+    return request.faultSearch?.leadsOn(this.#storedAt(request)) === true;
+  }
+
+  /** When rows of the same kind were stored last. */
+  #storedAt(request: AppendRequest): number {
+    return this.#storedAtMs.get(request.pending.transcoder) ?? -Infinity;
   }
 
   /** The request is larger than BigQuery takes. Returns what may be sent instead. */

@@ -69,6 +69,11 @@ export class SendQueue {
     return this.#waiting.length === 0;
   }
 
+  /** Nothing waits and nothing is sent. */
+  get idle(): boolean {
+    return this.#waiting.length + this.#sent.size + this.#behind.length === 0;
+  }
+
   /** Why nothing is sent, when it is worth telling. */
   get hold(): Hold | undefined {
     return this.#gate.shown;

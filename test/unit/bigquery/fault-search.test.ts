@@ -2,21 +2,30 @@ import { expect, test } from "vitest";
 import { FaultSearch } from "../../../src/bigquery/fault-search.ts";
 
 test("a row is blamed only when others were stored after the first refusal", () => {
-  const search = new FaultSearch(1000, true);
-  expect(search.refused(1, -Infinity)).toBe("wait");
-  expect(search.refused(1, 999)).toBe("wait");
-  expect(search.refused(1, 1000)).toBe("refuse");
+  const search = new FaultSearch(1000);
+  expect(search.refused(1, -Infinity, true)).toBe("wait");
+  expect(search.refused(1, 999, true)).toBe("wait");
+  expect(search.refused(1, 1000, false)).toBe("refuse");
 });
 
-test("several rows are halved, as often as it takes to come down to one of the largest request", () => {
-  const search = new FaultSearch(1000, true);
-  const steps = Array.from({ length: 20 }, () => search.refused(1 << 16, -Infinity));
-  expect(steps).toEqual(Array.from({ length: 20 }, () => "halve"));
+test("while nothing is stored, the search goes down one path: each size is halved once, the other half waits", () => {
+  const search = new FaultSearch(1000);
+  const sizes = [8, 4, 4, 2, 2, 1, 1];
+  expect(sizes.map((size) => search.refused(size, -Infinity, true))).toEqual([
+    "halve",
+    "halve",
+    "wait",
+    "halve",
+    "wait",
+    "wait",
+    "wait",
+  ]);
+  search.startOver();
+  expect(search.refused(4, -Infinity, true)).toBe("halve");
 });
 
-test("without any success halving ends, and goes on with the first one", () => {
-  const search = new FaultSearch(1000, true);
-  for (let i = 0; i < 20; i++) search.refused(2, -Infinity);
-  expect(search.refused(2, -Infinity)).toBe("wait");
-  expect(search.refused(2, 2000)).toBe("halve");
+test("once something is stored, every part is halved; a search that may not guess waits for that", () => {
+  const search = new FaultSearch(1000);
+  expect(search.refused(8, -Infinity, false)).toBe("wait");
+  expect([8, 4, 4].map((size) => search.refused(size, 1000, false))).toEqual(["halve", "halve", "halve"]);
 });

@@ -114,3 +114,47 @@ test("a request that is too large goes in halves; one row alone is refused", asy
   await rig.clock.advance(100);
   expect(fates(delivered)).toEqual(["durable", "durable", "ROW_TOO_LARGE", "durable", "durable"]);
 });
+
+test("a dozen requests of bad rows only do not keep a good one out, which then shows what they are", async () => {
+  const to = await rig.opened();
+  rig.service.react = ({ rows }) =>
+    rows.some((row) => row.startsWith("poison"))
+      ? { error: { code: status.INVALID_ARGUMENT, message: "something about a row" } }
+      : stored;
+  const poisoned = [];
+  for (let i = 0; i < 12; i++) {
+    poisoned.push(rig.deliver(to, [`poison ${i}`]));
+    await rig.clock.advance(1000);
+  }
+  await rig.clock.advance(60_000);
+  expect(poisoned.map(fates)).toEqual(poisoned.map(() => undefined));
+  expect(to.state).toBe("SCHEMA_MISMATCH");
+  const good = rig.deliver(to, ["good"]);
+  await rig.clock.advance(20_000);
+  expect(fates(good)).toEqual(["durable"]);
+  // Those that share no search with it wait for the next good one.
+  const next = rig.deliver(to, ["good too"]);
+  await rig.clock.advance(20_000);
+  expect(fates(next)).toEqual(["durable"]);
+  expect(poisoned.map(fates)).toEqual(poisoned.map(() => ["ROW_REJECTED"]));
+  expect(to.state).toBe("ACTIVE");
+});
+
+test("while nothing is taken, one request at a time is tried again, and the state stands still", async () => {
+  const to = await rig.opened({
+    append: { maxInFlight: 8, minConnections: 1, maxConnections: 1, maxRequestBytes: 9e6 },
+  });
+  rig.service.react = () => ({ error: { code: status.INVALID_ARGUMENT, message: "no idea" } });
+  for (let i = 0; i < 8; i++) rig.deliver(to, names(1000, `${i}-`));
+  await rig.clock.advance(60_000);
+  const before = rig.service.requests.length;
+  const states = new Set<string>();
+  for (let second = 0; second < 600; second++) {
+    await rig.clock.advance(1000);
+    states.add(to.state);
+  }
+  expect([...states]).toEqual(["SCHEMA_MISMATCH"]);
+  // One every five seconds, which may go down a path of two requests for each of ten sizes at most.
+  expect(rig.service.requests.length - before).toBeLessThan((600 / 5) * 21);
+  expect(rig.events.filter((event) => event.startsWith("refused"))).toEqual([]);
+});
