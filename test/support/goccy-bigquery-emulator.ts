@@ -28,11 +28,12 @@ export interface GoccyBigQueryEmulator {
 const installer = new URL("../../.ci/goccy-bigquery-emulator", import.meta.url).pathname;
 
 /**
- * Looks for the binary; when there is none, its build is started in the background, for another time.
- *
- * @param wanted path of a binary, or "1" for the one that `.ci/goccy-bigquery-emulator` builds
+ * Looks for the binary: `GOCCY_BIGQUERY_EMULATOR` is its path, or 1 for the one that `.ci/goccy-bigquery-emulator`
+ * builds. When that is not there yet, its build is started in the background, for another time.
  */
-export function findGoccyBigQueryEmulator(wanted: string): Installation {
+export function findGoccyBigQueryEmulator(): Installation {
+  const wanted = process.env["GOCCY_BIGQUERY_EMULATOR"];
+  if (!wanted) return { missing: "it is switched on by GOCCY_BIGQUERY_EMULATOR=1" };
   if (wanted === "1") {
     const { status, stdout, stderr, error } = spawnSync(installer, { encoding: "utf8" });
     return status === 0 ? { binary: stdout.trim() } : { missing: error?.message ?? stderr.trim() };
@@ -45,10 +46,10 @@ export function findGoccyBigQueryEmulator(wanted: string): Installation {
   }
 }
 
-/** Starts the emulator with the project `test`, without tables, and waits until it listens. Its data is gone with it. */
-export async function startGoccyBigQueryEmulator(binary: string): Promise<GoccyBigQueryEmulator> {
+/** Starts the emulator for one project, without datasets, and waits until it listens. Its data is gone with it. */
+export async function startGoccyBigQueryEmulator(binary: string, project = "test"): Promise<GoccyBigQueryEmulator> {
   const directory = mkdtempSync(join(tmpdir(), "goccy-bigquery-"));
-  const emulator = spawn(binary, ["--project=test", "--host=127.0.0.1", "--port=0", "--grpc-port=0"], {
+  const emulator = spawn(binary, [`--project=${project}`, "--host=127.0.0.1", "--port=0", "--grpc-port=0"], {
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...process.env, TMPDIR: directory },
   });

@@ -19,8 +19,10 @@ export interface GooglePubSubEmulator {
 
 const debianPackage = "google-cloud-cli-pubsub-emulator";
 
-/** Looks for the Debian package and for Java. */
+/** Looks for the Debian package and for Java, when `GOOGLE_PUBSUB_EMULATOR` is 1. */
 export function findGooglePubSubEmulator(): Installation {
+  if (process.env["GOOGLE_PUBSUB_EMULATOR"] !== "1")
+    return { missing: "it is switched on by GOOGLE_PUBSUB_EMULATOR=1" };
   let files: string;
   try {
     files = execFileSync("dpkg", ["-L", debianPackage], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

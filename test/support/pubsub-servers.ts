@@ -22,7 +22,7 @@ export function describePubSubServers(name: string, suite: Suite): void {
     suite(embeddedPubSub());
   });
   describe(`${name}, Google's emulator`, () => {
-    const { jar, missing } = wantedGoogle();
+    const { jar, missing } = findGooglePubSubEmulator();
     if (jar) suite(googlePubSub(jar));
     else saySkipped("GOOGLE'S EMULATOR", missing ?? "it has no jar");
   });
@@ -43,9 +43,4 @@ function googlePubSub(jar: string): PubSubServer {
     (emulator) => emulator.stop(),
   );
   return { kind: "google", address: () => server().address };
-}
-
-function wantedGoogle(): ReturnType<typeof findGooglePubSubEmulator> {
-  const switchedOn = process.env["GOOGLE_PUBSUB_EMULATOR"] === "1";
-  return switchedOn ? findGooglePubSubEmulator() : { missing: "it is switched on by GOOGLE_PUBSUB_EMULATOR=1" };
 }

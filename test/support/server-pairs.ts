@@ -5,7 +5,7 @@
 import { describe } from "vitest";
 import { startBigQueryEmulator } from "../../src/emulator/bigquery/bigquery-emulator.ts";
 import type { Fault } from "../../src/emulator/faults.ts";
-import { findGoccyBigQueryEmulator, type Installation, startGoccyBigQueryEmulator } from "./goccy-bigquery-emulator.ts";
+import { findGoccyBigQueryEmulator, startGoccyBigQueryEmulator } from "./goccy-bigquery-emulator.ts";
 import { describePubSubServers, embeddedPubSub, type PubSubServer } from "./pubsub-servers.ts";
 import { saySkipped, upDuringSuite } from "./suite-server.ts";
 
@@ -49,7 +49,7 @@ export interface ServerPair {
 export function describeServerPairs(name: string, suite: (servers: ServerPair) => void): void {
   describePubSubServers(name, (pubsub) => suite({ pubsub, bigquery: embeddedBigQuery() }));
   describe(`${name}, goccy's emulator`, () => {
-    const { binary, missing } = wantedGoccy();
+    const { binary, missing } = findGoccyBigQueryEmulator();
     if (binary) suite({ pubsub: embeddedPubSub(), bigquery: goccyBigQuery(binary) });
     else saySkipped("GOCCY'S EMULATOR", missing ?? "it has no binary");
   });
@@ -77,9 +77,4 @@ function goccyBigQuery(binary: string): BigQueryServer {
     if (faults.length > 0) throw new Error("goccy's emulator has no fault scripts");
   };
   return { kind: "goccy", cannot: goccysShortcomings, address, script };
-}
-
-function wantedGoccy(): Installation {
-  const wanted = process.env["GOCCY_BIGQUERY_EMULATOR"];
-  return wanted ? findGoccyBigQueryEmulator(wanted) : { missing: "it is switched on by GOCCY_BIGQUERY_EMULATOR=1" };
 }
