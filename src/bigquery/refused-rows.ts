@@ -92,8 +92,10 @@ export class RefusedRows {
       this.#search(request, faultSearch, serverMessage);
       return;
     }
+    // What is stored while the table is looked at speaks for the table, too.
+    const sinceMs = this.#options.clock.monotonic();
     this.#options.unlessOutdated(request, () => {
-      request.faultSearch = new FaultSearch(this.#options.clock.monotonic());
+      request.faultSearch = new FaultSearch(sinceMs);
       this.#search(request, request.faultSearch, serverMessage);
     });
   }
