@@ -153,6 +153,13 @@ export class AppendRequest {
     }
   }
 
+  /** Gives back the messages of rows that belong to some deliveries, and what comes behind them in their keys. */
+  abandon(given: (delivery: Delivery) => boolean): void {
+    this.forEachRow((row, delivery) => {
+      if (given(delivery)) this.pending.abandon(row);
+    });
+  }
+
   /** Copies the rows' bytes to `target`, as `ProtoRows` holds them. */
   copyRows(target: Buffer, at: number): void {
     const rows = this.pending.rows;

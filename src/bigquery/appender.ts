@@ -24,6 +24,8 @@ export interface AppenderOptions extends SendQueueOptions {
    * service tells only connections that are older.
    */
   schemaUpdated(): void;
+  /** No connection is left, though nothing has failed; `schemaUpdated` was called just before. */
+  disconnected(): void;
   /** Looks at the table again; resolves to true when these rows have to be transcoded again. Never rejects. */
   outdated(transcoder: Transcoder): Promise<boolean>;
   /** Takes over the messages of a request that will not be sent any more. */
@@ -62,7 +64,10 @@ export class Appender {
     this.#queue = new SendQueue(options, {
       answered: (request, answer, stream) => this.#answered(request, answer, stream),
       broken: (end, unanswered) => this.#broken(end, unanswered),
-      closed: () => options.schemaUpdated(),
+      closed: () => {
+        options.schemaUpdated();
+        if (this.#queue.connections === 0) options.disconnected();
+      },
     });
   }
 

@@ -8,34 +8,23 @@ import type { Logger } from "pino";
 import type { Destination } from "../destination.ts";
 import { SetupError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Credentials, Endpoint } from "../lib/endpoint.ts";
 import { version } from "../lib/version.ts";
-import type { MappingOptions } from "../mapping/mapping-plan.ts";
 import { type MessageBatch, Outcomes, type PipelineState } from "../message.ts";
-import { type TableReference, tableName } from "../schema/table-reference.ts";
+import { tableName } from "../schema/table-reference.ts";
 import type { TableSchema } from "../schema/table-schema.ts";
-import { createTranscoder, type Transcoder } from "../transcode/transcoder.ts";
-import { appendCalls, type OpenCall } from "./append-call.ts";
+import type { Transcoder } from "../transcode/transcoder.ts";
 import type { AppendObserver } from "./append-observer.ts";
 import type { AppendOptions, BatchOptions } from "./append-options.ts";
 import { Appender } from "./appender.ts";
 import { traceOf } from "./contained-transcoding.ts";
+import { type DestinationParts, type RemoteTable, remoteParts } from "./destination-parts.ts";
 import { allAbandoned, Delivery, oldestPublishTimeMs } from "./delivery.ts";
 import type { Trouble } from "./holds.ts";
-import { abandonRows, Intake } from "./intake.ts";
+import { Intake } from "./intake.ts";
 import { rowRejected } from "./row-errors.ts";
 import { SchemaWatch } from "./schema-watch.ts";
-import { fetchTable } from "./tables.ts";
 
-export interface BigQueryDestinationOptions {
-  readonly table: TableReference;
-  readonly mapping: MappingOptions;
-  /** BigQuery's REST API, for the table's schema. */
-  readonly restEndpoint: Endpoint;
-  /** The Storage Write API. */
-  readonly storageEndpoint: Endpoint;
-  /** Undefined when both endpoints are plaintext. */
-  readonly credentials: Credentials | undefined;
+export interface BigQueryDestinationOptions extends RemoteTable {
   readonly batch: BatchOptions;
   readonly append: AppendOptions;
   readonly schemaRefreshIntervalMs: number;
@@ -49,14 +38,11 @@ export interface BigQueryDestinationOptions {
   readonly observer: AppendObserver;
 }
 
-/** What the destination reaches through the network, what it compiles, and chance: tests put their own here. */
-export interface DestinationParts {
-  readonly fetchTable: (signal: AbortSignal) => Promise<TableSchema>;
-  /** @throws SetupError when the mapping cannot be */
-  readonly compile: (table: TableSchema) => Transcoder;
-  readonly openCall: OpenCall;
-  readonly random: () => number;
-}
+/** After the last connection was closed for want of traffic, messages wait no longer for a look at the table. */
+const maxRestMs = 2500;
+
+/** A table that cannot be mapped is looked at so often, or as often as any. */
+const mendedWithinMs = 5000;
 
 /** A message with an unknown field is refused without a further look at a table that was seen so recently. */
 const recentMs = 3000;
@@ -84,12 +70,15 @@ export class BigQueryDestination implements Destination {
     const common = { writeStream, traceId: `millrace:${version()}`, append, clock, observer, refusedHoldsKey };
     this.#watch = new SchemaWatch({
       fetch: parts.fetchTable,
-      intervalMs: options.schemaRefreshIntervalMs,
+      intervalMs: () => this.#schemaIntervalMs,
       clock,
       random,
       observer,
       changed: (schema) => this.#schemaChanged(schema),
-      looked: () => this.#noteState(),
+      looked: () => {
+        this.#intake.goOn();
+        this.#noteState();
+      },
     });
     this.#appender = new Appender({
       ...common,
@@ -97,6 +86,7 @@ export class BigQueryDestination implements Destination {
       random,
       progressed: () => this.#progressed(),
       schemaUpdated: () => this.#watch.refreshSoon(),
+      disconnected: () => this.#intake.rest(maxRestMs),
       outdated: (transcoder) => this.#outdated(transcoder),
       transcodeAgain: (request) => this.#intake.transcodeAgain(request),
       rowRejected: (serverMessage) => rowRejected(serverMessage, this.#watch.schema),
@@ -124,6 +114,11 @@ export class BigQueryDestination implements Destination {
     if (this.#phase === "DRAINING" || this.#phase === "STOPPED" || !trouble) return "";
     const outlook = trouble.state === "UNAVAILABLE" ? "; Millrace keeps trying" : "";
     return `${this.#table}: ${trouble.reason}${outlook}`;
+  }
+
+  get #schemaIntervalMs(): number {
+    const { schemaRefreshIntervalMs } = this.#options;
+    return this.#mappingTrouble ? Math.min(mendedWithinMs, schemaRefreshIntervalMs) : schemaRefreshIntervalMs;
   }
 
   /** The table as a person names it. */
@@ -201,7 +196,7 @@ export class BigQueryDestination implements Destination {
 
   #abandon(given: (delivery: Delivery) => boolean): void {
     this.#intake.abandon(given);
-    for (const request of this.#appender.unresolved()) abandonRows(request, given);
+    for (const request of this.#appender.unresolved()) request.abandon(given);
   }
 
   #schemaChanged(schema: TableSchema): void {
@@ -242,15 +237,4 @@ export class BigQueryDestination implements Destination {
     if (state === "ACTIVE") this.#options.log.info({ state }, "destination is active");
     else if (this.#trouble) this.#options.log.warn({ state, reason: this.stateReason }, "destination holds back");
   }
-}
-
-function remoteParts(options: BigQueryDestinationOptions): DestinationParts {
-  const { table, mapping, restEndpoint, storageEndpoint, credentials, clock } = options;
-  const writeStream = `${tableName(table)}/streams/_default`;
-  return {
-    fetchTable: (signal) => fetchTable(table, { endpoint: restEndpoint, credentials, clock }, signal),
-    compile: (schema) => createTranscoder(schema, mapping),
-    openCall: appendCalls(storageEndpoint, credentials, writeStream),
-    random: Math.random,
-  };
 }

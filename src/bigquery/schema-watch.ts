@@ -13,7 +13,8 @@ import { TableUnavailable } from "./tables.ts";
 export interface SchemaWatchOptions {
   /** @throws TableUnavailable */
   readonly fetch: (signal: AbortSignal) => Promise<TableSchema>;
-  readonly intervalMs: number;
+  /** From one fetch to the next when nothing asks for one before; asked after each. */
+  readonly intervalMs: () => number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly observer: AppendObserver;
@@ -120,8 +121,8 @@ export class SchemaWatch {
     }
     this.#seenAt = beganAt;
     this.#failures = 0;
-    this.#fetchAt(beganAt.monotonicMs + (this.#waiting.length > 0 || this.#wanted ? minGapMs : intervalMs));
     this.#take(schema);
+    this.#fetchAt(beganAt.monotonicMs + (this.#waiting.length > 0 || this.#wanted ? minGapMs : intervalMs()));
     this.#serve();
     this.#options.looked();
   }

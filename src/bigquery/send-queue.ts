@@ -69,6 +69,11 @@ export class SendQueue {
     return this.#waiting.length === 0;
   }
 
+  /** Connections that are open. */
+  get connections(): number {
+    return this.#pool.connections;
+  }
+
   /** Nothing waits and nothing is sent. */
   get idle(): boolean {
     return this.#waiting.length + this.#sent.size + this.#behind.length === 0;

@@ -41,6 +41,11 @@ export class StreamPool {
     };
   }
 
+  /** Connections that are open. */
+  get connections(): number {
+    return this.#streams.size;
+  }
+
   /** Requests without an answer, on all connections. */
   get inFlight(): number {
     let inFlight = 0;

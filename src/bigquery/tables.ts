@@ -37,11 +37,12 @@ export async function fetchTable(
   signal: AbortSignal,
 ): Promise<TableSchema> {
   const url = tableUrl(reference, options.endpoint);
-  const headers = await authorization(url, options);
   const tooLate = new AbortController();
   const timer = options.clock.setTimer(() => tooLate.abort(), timeoutMs);
+  const given = AbortSignal.any([signal, tooLate.signal]);
   try {
-    const response = await fetch(url, { headers, signal: AbortSignal.any([signal, tooLate.signal]) });
+    const headers = await authorization(url, options, given);
+    const response = await fetch(url, { headers, signal: given });
     const body = await response.text();
     if (response.ok) return readSchema(body);
     throw new TableUnavailable(troubleOf(response.status, body));
@@ -61,17 +62,33 @@ function tableUrl({ project, dataset, table }: TableReference, endpoint: Endpoin
   return `${baseUrl(endpoint)}/bigquery/v2/${path}?selectedFields=schema,tableConstraints`;
 }
 
-async function authorization(url: string, { endpoint, credentials }: TablesOptions): Promise<Headers> {
+async function authorization(
+  url: string,
+  { endpoint, credentials }: TablesOptions,
+  signal: AbortSignal,
+): Promise<Headers> {
   if (endpoint.plaintext || !credentials) return new Headers();
-  try {
-    return await credentials.getRequestHeaders(url);
-  } catch {
+  const headers = credentials.getRequestHeaders(url).catch(() => {
     throw new TableUnavailable({
       state: "PERMISSION_DENIED",
       reason:
         "no access token could be had: check Application Default Credentials (`gcloud auth application-default login`, or GOOGLE_APPLICATION_CREDENTIALS)",
     });
-  }
+  });
+  // Nothing aborts the request for a token: nobody waits for it any longer, whatever becomes of it.
+  headers.catch(() => undefined);
+  return Promise.race([headers, rejectedBy(signal)]);
+}
+
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const giveUp = (): void => {
+      const reason = "no access token came in time: check that the token service can be reached";
+      reject(new TableUnavailable({ state: "UNAVAILABLE", reason }));
+    };
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+  });
 }
 
 function readSchema(body: string): TableSchema {

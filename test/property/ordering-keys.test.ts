@@ -149,7 +149,8 @@ async function swaps(seed: number, deadLetters: boolean): Promise<readonly strin
 function swapsOf(key: string, messages: readonly Message[], table: readonly string[], deadLetters: boolean): string[] {
   const numbers = table.filter((row) => row.includes(` ${key} `)).map((row) => Number(row.split(" ").at(-1)));
   const first = [...new Set(numbers)];
-  if (!deadLetters) expect(first.length, key).toBe(messages.length);
+  // What is given back is mended by the test and comes again.
+  if (!deadLetters && first.length !== messages.length) return [`${key} has ${first.length} of ${messages.length}`];
   return first.filter((number, i) => i > 0 && number < first[i - 1]!).map((number) => `${key} ${number}`);
 }
 

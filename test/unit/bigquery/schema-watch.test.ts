@@ -36,7 +36,7 @@ beforeEach(() => {
       if (answer instanceof Error) throw answer;
       return answer;
     },
-    intervalMs: 60_000,
+    intervalMs: () => 60_000,
     clock,
     random: () => 1,
     observer: { schemaRefreshed } as unknown as AppendObserver,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { fetchTable, TableUnavailable } from "../../../src/bigquery/tables.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import type { Credentials, Endpoint } from "../../../src/lib/endpoint.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 
 let server: Server;
 let endpoint: Endpoint;
@@ -101,4 +102,19 @@ test("an endpoint at which nobody listens is unavailable, by the name of the sys
     never,
   );
   await expect(failed).rejects.toMatchObject({ trouble: { state: "UNAVAILABLE", reason: /ECONNREFUSED/ } });
+});
+
+test("a token that does not come is not waited for longer than for the table", async () => {
+  const clock = new VirtualClock();
+  const asked = Promise.withResolvers<never>();
+  const credentials = { getRequestHeaders: () => asked.promise } as unknown as Credentials;
+  const signed = { ...endpoint, plaintext: false };
+  const failed = fetchTable(table, { endpoint: signed, credentials, clock }, never).catch((error: unknown) => error);
+  await clock.advance(29_999);
+  expect(clock.pending).toBe(1);
+  await clock.advance(1);
+  expect(await failed).toMatchObject({ trouble: { state: "UNAVAILABLE", reason: /no access token came in time/ } });
+  // What comes of it later bothers nobody.
+  asked.reject(new Error("too late"));
+  await clock.advance(0);
 });

@@ -150,3 +150,75 @@ test("a connection that ends over its descriptor: the table is looked at and the
   expect(fates(delivered)).toEqual(durable(4));
   expect(rig.service.requests.slice(2).map(({ schema }) => schema)).toEqual(["row_b", ""]);
 });
+
+test("after an idle connection was closed, a message that comes at once is written by the table as it is now", async () => {
+  const to = await rig.opened();
+  rig.service.react = () => stored;
+  rig.deliver(to, ["a"]);
+  await rig.clock.advance(610_000);
+  rig.table = tableOf("a", "note");
+  rig.service.requests[0]!.end({ code: status.ABORTED, message: "Stream closed: inactive for 600 seconds" });
+  const delivered = rig.deliver(to, ["b"]);
+  await rig.clock.advance(20);
+  expect(fates(delivered)).toEqual(["durable"]);
+  expect(rig.last()).toMatchObject({ call: 1, schema: "row_a_note", rows: ["b"] });
+});
+
+test("and if the table cannot be looked at, it waits a moment only", async () => {
+  const to = await rig.opened();
+  rig.service.react = () => stored;
+  rig.deliver(to, ["a"]);
+  await rig.clock.advance(610_000);
+  rig.table = new TableUnavailable({ state: "UNAVAILABLE", reason: "down" });
+  rig.service.requests[0]!.end({ code: status.ABORTED, message: "Stream closed: inactive for 600 seconds" });
+  const delivered = rig.deliver(to, ["b"]);
+  await rig.clock.advance(20);
+  expect(fates(delivered)).toEqual(["durable"]);
+  expect(to.state).toBe("ACTIVE");
+});
+
+test.each([
+  ["cannot be mapped", tableOf("unmappable"), "SCHEMA_MISMATCH"],
+  ["is gone", new TableUnavailable({ state: "NOT_FOUND", reason: "no such table" }), "NOT_FOUND"],
+] as const)(
+  "a table that %s holds everything, and goes on within ten seconds once it is mended",
+  async (_, broken, state) => {
+    const to = await rig.opened();
+    rig.service.react = () =>
+      rig.table === broken ? { error: { code: status.INVALID_ARGUMENT, message: "extra", storageError: 7 } } : stored;
+    await rig.clock.advance(10_000);
+    rig.table = broken;
+    const delivered = rig.deliver(to, ["a", "b"]);
+    await rig.clock.advance(300_000);
+    const later = rig.deliver(to, ["c"]);
+    await rig.clock.advance(1000);
+    expect([fates(delivered), fates(later), to.state]).toEqual([undefined, undefined, state]);
+    rig.table = tableOf("a");
+    await rig.clock.advance(10_000);
+    expect([fates(delivered), fates(later), to.state]).toEqual([["durable", "durable"], ["durable"], "ACTIVE"]);
+  },
+);
+
+test.each([
+  ["SCHEMA_MISMATCH", { code: status.INVALID_ARGUMENT, message: "extra", storageError: 7 }],
+  ["NOT_FOUND", { code: status.NOT_FOUND, message: "Table is deleted", storageError: 1 }],
+  ["PERMISSION_DENIED", { code: status.PERMISSION_DENIED, message: "no" }],
+  ["UNAVAILABLE", { code: status.INTERNAL, message: "no" }],
+] as const)("%s of appends: everything is held, and written within ten seconds of the mend", async (state, error) => {
+  const to = await rig.opened({
+    append: { maxInFlight: 8, minConnections: 1, maxConnections: 1, maxRequestBytes: 9e6 },
+  });
+  rig.service.react = () => ({ error });
+  const delivered = Array.from({ length: 6 }, (_, i) => rig.deliver(to, names(1000, `${i}-`)));
+  await rig.clock.advance(3_600_000);
+  expect(to.state).toBe(state);
+  expect(delivered.map(fates)).toEqual(delivered.map(() => undefined));
+  const before = rig.service.requests.length;
+  await rig.clock.advance(60_000);
+  // Six requests each every five seconds at most.
+  expect(rig.service.requests.length - before).toBeLessThanOrEqual((6 * 60) / 5 + 6);
+  rig.service.react = () => stored;
+  await rig.clock.advance(10_000);
+  expect(delivered.map(fates)).toEqual(delivered.map(() => durable(1000)));
+  expect(to.state).toBe("ACTIVE");
+});
