@@ -68,6 +68,8 @@ function oneByOne(
 /** What may be logged of an exception: its class and where it was raised, never its words, which may quote a value. */
 export function traceOf(error: unknown): { readonly type: string; readonly trace: readonly string[] } {
   if (!(error instanceof Error)) return { type: typeof error, trace: [] };
-  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  const { message, stack = "" } = error;
+  const behindWords = stack.slice(Math.max(0, stack.indexOf(message)) + message.length);
+  const frames = behindWords.split("\n").filter((line) => /^\s+at /.test(line));
   return { type: error.constructor.name, trace: frames.map((line) => line.trim()) };
 }

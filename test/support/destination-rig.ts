@@ -6,6 +6,7 @@ import { BigQueryDestination, type BigQueryDestinationOptions } from "../../src/
 import { SetupError } from "../../src/errors.ts";
 import type { MessageBatch, Outcomes } from "../../src/message.ts";
 import type { TableSchema } from "../../src/schema/table-schema.ts";
+import type { Transcoder } from "../../src/transcode/transcoder.ts";
 import { FakeAppendService, type SentRequest } from "./fake-append-service.ts";
 import { FakeTranscoder } from "./fake-transcoder.ts";
 import { tableMode } from "./mapping-options.ts";
@@ -43,6 +44,8 @@ export class DestinationRig {
   /** What tables.get answers. */
   table: TableSchema | Error = tableOf("a");
   fetches = 0;
+  /** Compiles a table with these columns. */
+  compile = (fields: readonly string[]): Transcoder => new FakeTranscoder(fields);
   /** What the observer was told. */
   readonly events: string[] = [];
   readonly #observer: AppendObserver = {
@@ -82,7 +85,7 @@ export class DestinationRig {
         compile: (schema) => {
           const fields = schema.columns.map(({ name }) => name);
           if (fields.includes("unmappable")) throw new SetupError("column unmappable: no such type");
-          return new FakeTranscoder(fields);
+          return this.compile(fields);
         },
         openCall: this.service.openCall,
         // Full jitter at its most: every pause is as long as it may be.
