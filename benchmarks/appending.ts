@@ -11,7 +11,6 @@ import type { TableSchema } from "../src/schema/table-schema.ts";
 import { createTranscoder } from "../src/transcode/transcoder.ts";
 import { answerBytes } from "../test/support/fake-append-service.ts";
 import { tableMode } from "../test/support/mapping-options.ts";
-import { KeyedBatch } from "../test/support/keyed-batch.ts";
 import { PayloadBatch } from "../test/support/payload-batch.ts";
 
 const { values } = parseArgs({
@@ -87,23 +86,35 @@ const destination = new BigQueryDestination(
 );
 
 const payloads = Array.from({ length: perBatch }, (_, id) =>
-  JSON.stringify({ id, note: "some 150 bytes, ".repeat(9) }),
+  Buffer.from(JSON.stringify({ id, note: "some 150 bytes, ".repeat(9) })),
 );
-const unkeyed = payloads.map((payload) => Buffer.from(payload));
+const keyWidth = 12;
+const keyNames = Buffer.from(Array.from({ length: keys }, (_, i) => String(i).padStart(keyWidth, "k")).join(""));
 
-/** The same payloads again and again; only the keys differ from message to message. */
-function batchFrom(first: number): PayloadBatch {
-  if (keys === 0) return new PayloadBatch(unkeyed);
-  return new KeyedBatch(
-    payloads.map((payload, i) => ({ payload, key: `key-${(first + i) % keys}`, id: `${first + i}` })),
-  );
+/** The same payloads again and again; only the keys differ from message to message, read as a pulled batch reads them. */
+class NumberedBatch extends PayloadBatch {
+  readonly #first: number;
+
+  constructor(first: number) {
+    super(payloads);
+    this.#first = first;
+  }
+
+  override get hasOrderingKeys(): boolean {
+    return keys > 0;
+  }
+
+  override orderingKey(i: number): string {
+    const at = ((this.#first + i) % keys) * keyWidth;
+    return keyNames.toString("utf8", at, at + keyWidth);
+  }
 }
 
 const never = new AbortController().signal;
 
 async function deliverSome(next: () => number): Promise<void> {
   for (let first = next(); first < rows; first = next()) {
-    const outcomes = await destination.deliver(batchFrom(first), never);
+    const outcomes = await destination.deliver(new NumberedBatch(first), never);
     if (outcomes.exceptions.size > 0) throw new Error("a message did not become a row");
   }
 }

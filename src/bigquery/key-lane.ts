@@ -42,11 +42,11 @@ export class KeyLane {
   /** Its rows of this key, ascending; those before `#next` have their fate, and of the others those in `#done`. */
   #rows: number[] = [];
   #next = 0;
-  readonly #done = new Set<number>();
+  #done: Set<number> | undefined;
   #held: HeldMessage | undefined;
   /** Come before all in `#waiting`; the last one first. */
   readonly #first: WaitingMessage[] = [];
-  readonly #waiting = new Queue<WaitingMessage>();
+  #waiting: Queue<WaitingMessage> | undefined;
 
   constructor(key: string, events: KeyLaneEvents) {
     this.key = key;
@@ -60,7 +60,7 @@ export class KeyLane {
 
   /** The next message that waits; undefined when none does. */
   get next(): WaitingMessage | undefined {
-    return this.#first.at(-1) ?? this.#waiting.first;
+    return this.#first.at(-1) ?? this.#waiting?.first;
   }
 
   /** Something of the key goes first, unless it is in the batch that the next row would join. */
@@ -74,12 +74,12 @@ export class KeyLane {
   }
 
   wait(waiting: WaitingMessage): void {
-    this.#waiting.push(waiting);
+    (this.#waiting ??= new Queue()).push(waiting);
   }
 
   /** Removes the message that `next` gave. */
   shift(): void {
-    if (this.#first.pop() === undefined) this.#waiting.shift();
+    if (this.#first.pop() === undefined) this.#waiting?.shift();
   }
 
   /** Undoes `shift`. */
@@ -107,11 +107,11 @@ export class KeyLane {
   /** A row is in the table, or refused. */
   rowDone(row: number): void {
     if (row !== this.#rows[this.#next]) {
-      this.#done.add(row);
+      (this.#done ??= new Set()).add(row);
       return;
     }
     this.#next++;
-    while (this.#done.delete(this.#rows[this.#next]!)) this.#next++;
+    while (this.#done?.delete(this.#rows[this.#next]!)) this.#next++;
     if (this.#next === this.#rows.length) this.#leaveBatch();
   }
 
@@ -150,11 +150,11 @@ export class KeyLane {
 
   /** Gives back what belongs to some deliveries, and everything behind it. Rows are not looked at. */
   abandon(given: (delivery: Delivery) => boolean): void {
-    const inOrder = [...this.#first.toReversed(), ...this.#waiting.takeAll()];
+    const inOrder = [...this.#first.toReversed(), ...(this.#waiting?.takeAll() ?? [])];
     this.#first.length = 0;
     const held = this.#held;
     const from = held && given(held.delivery) ? 0 : inOrder.findIndex(({ delivery }) => given(delivery));
-    for (const waiting of from < 0 ? inOrder : inOrder.slice(0, from)) this.#waiting.push(waiting);
+    for (const waiting of from < 0 ? inOrder : inOrder.slice(0, from)) this.wait(waiting);
     const gone = from < 0 ? [] : inOrder.slice(from);
     const first = held && given(held.delivery) ? held : gone[0];
     if (first) this.#events.failed(this, first.delivery, first.message);
@@ -188,14 +188,14 @@ export class KeyLane {
   }
 
   #unsettled(): number[] {
-    return this.#rows.slice(this.#next).filter((row) => !this.#done.has(row));
+    return this.#rows.slice(this.#next).filter((row) => !this.#done?.has(row));
   }
 
   #leaveBatch(): void {
     this.#pending = undefined;
     this.#rows = [];
     this.#next = 0;
-    this.#done.clear();
+    this.#done = undefined;
     this.settle();
   }
 }
