@@ -1,0 +1,30 @@
+/**
+ * A committed write stream as Google describes it, in a few lines: rows stand at offsets, an append at the end is taken,
+ * one before it exists already, one behind it is out of range. What connections bring may arrive late.
+ */
+export interface ModelAppend {
+  readonly offset: number;
+  readonly rows: readonly string[];
+}
+
+export class ModelWriteStream {
+  readonly rows: string[] = [];
+  finalized = false;
+  /** Checks rows before offsets; Google does not say which comes first. */
+  readonly #rowsFirst: boolean;
+
+  constructor(rowsFirst: boolean) {
+    this.#rowsFirst = rowsFirst;
+  }
+
+  append({ offset, rows }: ModelAppend): "stored" | "exists" | "beyond" | "refused" | "lost" {
+    if (this.finalized) return "lost";
+    const bad = rows.some((row) => row.startsWith("bad"));
+    if (bad && this.#rowsFirst) return "refused";
+    if (offset < this.rows.length) return "exists";
+    if (offset > this.rows.length) return "beyond";
+    if (bad) return "refused";
+    this.rows.push(...rows);
+    return "stored";
+  }
+}
