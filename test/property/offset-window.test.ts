@@ -53,7 +53,9 @@ class Writer {
 
   step(calm: boolean): void {
     const kind = this.#choose(0, 9);
+    if (!calm && chance(this.#choose, 2)) this.#stream[pick(this.#choose, ["outdated", "finalized"] as const)] = true;
     if (this.#window.mustSeal) this.#seal();
+    else if (this.#stream.outdated && this.#window.length === 0) this.#open();
     else if (kind < 4) this.#send();
     else if (kind < 8) this.#answer(calm);
     else if (kind === 8 && this.#away.length > 0) this.#window.giveBack(this.#away.shift()!);

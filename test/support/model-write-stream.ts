@@ -10,6 +10,8 @@ export interface ModelAppend {
 export class ModelWriteStream {
   readonly rows: string[] = [];
   finalized = false;
+  /** The table has another schema than those who write to it think: no row is taken, whatever its offset. */
+  outdated = false;
   /** Checks rows before offsets; Google does not say which comes first. */
   readonly #rowsFirst: boolean;
 
@@ -19,6 +21,7 @@ export class ModelWriteStream {
 
   append({ offset, rows }: ModelAppend): "stored" | "exists" | "beyond" | "refused" | "lost" {
     if (this.finalized) return "lost";
+    if (this.outdated) return "refused";
     const bad = rows.some((row) => row.startsWith("bad"));
     if (bad && this.#rowsFirst) return "refused";
     if (offset < this.rows.length) return "exists";
