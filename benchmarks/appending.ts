@@ -1,5 +1,5 @@
 /**
- * `node benchmarks/appending.ts`: what the append path costs, without a network. Rows go through the destination to an
+ * `npm run bench:append`: what the append path costs, without a network. Rows go through the destination to an
  * append service that stores everything after a fixed time; prints rows per second of wall time and of CPU time.
  */
 import { parseArgs } from "node:util";
@@ -22,10 +22,12 @@ const { values } = parseArgs({
     "answer-ms": { type: "string", default: "0" },
     /** Messages that may be held at once, as `pull.maxOutstandingMessages`. */
     outstanding: { type: "string", default: "20000" },
+    delivery: { type: "string", default: "atLeastOnce" },
   },
 });
 const rows = Number(values.rows);
 const keys = Number(values.keys);
+const delivery = values.delivery === "exactlyOnce" ? "exactlyOnce" : "atLeastOnce";
 const answerMs = Number(values["answer-ms"]);
 const perBatch = 500;
 const batchesAtOnce = Math.max(1, Math.floor(Number(values.outstanding) / perBatch));
@@ -65,6 +67,7 @@ const destination = new BigQueryDestination(
     append: { maxInFlight: 8, minConnections: 1, maxConnections: 4, maxRequestBytes: 9 << 20 },
     schemaRefreshIntervalMs: 60_000,
     refusedHoldsKey: false,
+    delivery,
     clock: systemClock,
     log: pino({ level: "silent" }),
     observer: {
@@ -74,6 +77,9 @@ const destination = new BigQueryDestination(
       retried: ignore,
       inFlight: ignore,
       connections: ignore,
+      writeStream: ignore,
+      alreadyStored: ignore,
+      outcomeUnknown: ignore,
       schemaRefreshed: ignore,
     },
   },
@@ -81,6 +87,11 @@ const destination = new BigQueryDestination(
     fetchTable: () => Promise.resolve(table),
     compile: (schema) => createTranscoder(schema, tableMode),
     openCall,
+    writeStreams: {
+      create: () => Promise.resolve({ value: "projects/p/datasets/d/tables/t/streams/s" }),
+      finalize: () => Promise.resolve({ value: rows }),
+      close: ignore,
+    },
     random: Math.random,
   },
 );
@@ -132,6 +143,7 @@ await destination.close();
 const figures = {
   rows,
   keys,
+  delivery,
   answerMs,
   requests,
   rowsPerSecond: Math.round(rows / seconds),

@@ -46,6 +46,9 @@ export function observeAppends(metrics: PipelineMetrics): AppendObserver {
     retried: (reason, requests) => metrics.count("retriedAppends", requests, reason),
     inFlight: (requests) => metrics.set("appendsInFlight", requests),
     connections: (count) => metrics.set("connections", count),
+    writeStream: (event) => metrics.count("writeStreams", 1, event),
+    alreadyStored: (rows) => metrics.count("alreadyStoredRows", rows),
+    outcomeUnknown: (rows) => metrics.count("unknownRows", rows),
     schemaRefreshed: (result) => metrics.count("schemaRefreshes", 1, result),
   };
 }

@@ -165,6 +165,7 @@ function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: S
     ...common,
     table: bigquery.table,
     mapping: mappingOptionsOf(config),
+    delivery: config.delivery,
     restEndpoint: endpoints.bigquery,
     storageEndpoint: endpoints.bigqueryStorage,
     observer: observeAppends(metrics),

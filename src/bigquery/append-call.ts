@@ -29,13 +29,14 @@ export interface CallEvents {
   ended(end: CallEnd): void;
 }
 
-export type OpenCall = (events: CallEvents) => AppendCall;
+/** Opens a call to a write stream, given by its resource name. */
+export type OpenCall = (events: CallEvents, writeStream: string) => AppendCall;
 
 const path = "/google.cloud.bigquery.storage.v1.BigQueryWrite/AppendRows";
 
-/** Calls to one stream, each on a connection of its own. */
-export function appendCalls(endpoint: Endpoint, credentials: Credentials | undefined, writeStream: string): OpenCall {
-  return (events) => {
+/** Calls to write streams, each on a connection of its own. */
+export function appendCalls(endpoint: Endpoint, credentials: Credentials | undefined): OpenCall {
+  return (events, writeStream) => {
     // gRPC's own retries would keep requests that are not theirs to keep.
     const client = openClient(endpoint, credentials, { "grpc.enable_retries": 0 });
     const metadata = routingHeader("write_stream", writeStream);
@@ -67,7 +68,8 @@ export function appendCalls(endpoint: Endpoint, credentials: Credentials | undef
   };
 }
 
-function storageErrorOf(trailers: Metadata): number {
+/** The storage error that the trailers of a call carry; 0 when there is none. */
+export function storageErrorOf(trailers: Metadata): number {
   try {
     const [own] = trailers.get("google.cloud.bigquery.storage.v1.storageerror-bin");
     if (own instanceof Buffer) return readStorageError(own);

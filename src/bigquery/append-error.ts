@@ -37,6 +37,8 @@ export interface AppendFailure {
   readonly storageError: number;
   /** How many rows the answer names. */
   readonly rowErrors: number;
+  /** The append had an offset, in a write stream of our own. */
+  readonly hasOffset: boolean;
 }
 
 /** A state that a person has to mend; until then everything is held. */
@@ -45,6 +47,10 @@ export type SetupState = Extract<PipelineState, "PERMISSION_DENIED" | "NOT_FOUND
 export type AppendVerdict =
   /** The rows are in the table already. */
   | { readonly kind: "stored" }
+  /** The rows are not in the table, because others before them are not: the same again, behind those. */
+  | { readonly kind: "displaced" }
+  /** Our write stream takes nothing any more: another is needed, once it is known what this one has taken. */
+  | { readonly kind: "streamLost" }
   /** The named rows are at fault; the others go again. */
   | { readonly kind: "rejectRows" }
   /** Some row is at fault, but none is named: halve the request until it is found. */
@@ -64,6 +70,7 @@ export type AppendVerdict =
 export function classify(failure: AppendFailure): AppendVerdict {
   if (failure.rowErrors > 0) return { kind: "rejectRows" };
   const verdict =
+    (failure.hasOffset ? byOffset(failure) : undefined) ??
     byStorageCode[failure.storageError as StorageErrorCode] ??
     byWords(failure) ??
     byStatusNumber[failure.code] ??
@@ -78,6 +85,7 @@ const isolate: AppendVerdict = { kind: "isolate" };
 /** When a connection has ended, no single request can be blamed for it. */
 const ofStream: Partial<Record<AppendVerdict["kind"], AppendVerdict>> = {
   stored: reopen,
+  displaced: reopen,
   retry: reopen,
   rejectRows: reopen,
   // BigQuery ends a connection for a descriptor that does not fit the table, not for a row.
@@ -122,7 +130,8 @@ const byStorageCode: Record<StorageErrorCode, AppendVerdict | undefined> = {
   [storageErrors.INVALID_STREAM_STATE]: reopen,
   [storageErrors.STREAM_FINALIZED]: reopen,
   [storageErrors.SCHEMA_MISMATCH_EXTRA_FIELDS]: { kind: "refresh" },
-  [storageErrors.OFFSET_ALREADY_EXISTS]: { kind: "stored" },
+  // The default stream has no offsets.
+  [storageErrors.OFFSET_ALREADY_EXISTS]: reopen,
   [storageErrors.OFFSET_OUT_OF_RANGE]: reopen,
   [storageErrors.CMEK_NOT_PROVIDED]: keyTrouble,
   [storageErrors.INVALID_CMEK_PROVIDED]: keyTrouble,
@@ -138,7 +147,7 @@ const byStatus: Record<status, AppendVerdict> = {
   [status.INVALID_ARGUMENT]: isolate,
   [status.DEADLINE_EXCEEDED]: retry,
   [status.NOT_FOUND]: notFound,
-  // Only an append with an offset can have landed before, and the default stream has none.
+  // Only an append with an offset can have landed before.
   [status.ALREADY_EXISTS]: isolate,
   [status.PERMISSION_DENIED]: denied,
   [status.RESOURCE_EXHAUSTED]: { kind: "quota" },
@@ -154,6 +163,65 @@ const byStatus: Record<status, AppendVerdict> = {
 
 /** The same, for codes as they come from the wire. */
 const byStatusNumber: Readonly<Record<number, AppendVerdict | undefined>> = byStatus;
+
+const stored: AppendVerdict = { kind: "stored" };
+const displaced: AppendVerdict = { kind: "displaced" };
+const streamLost = { kind: "streamLost" } as const satisfies AppendVerdict;
+
+/** What storage errors mean of an append with an offset, as far as they mean something else than on the default stream. */
+const offsetByStorageCode: Partial<Record<StorageErrorCode, AppendVerdict>> = {
+  [storageErrors.STREAM_ALREADY_COMMITTED]: streamLost,
+  [storageErrors.STREAM_NOT_FOUND]: streamLost,
+  [storageErrors.INVALID_STREAM_TYPE]: streamLost,
+  [storageErrors.INVALID_STREAM_STATE]: streamLost,
+  [storageErrors.STREAM_FINALIZED]: streamLost,
+  [storageErrors.OFFSET_ALREADY_EXISTS]: stored,
+  [storageErrors.OFFSET_OUT_OF_RANGE]: displaced,
+};
+
+/** The same for statuses without a storage error. */
+const offsetByStatus: Readonly<Record<number, AppendVerdict | undefined>> = {
+  [status.ALREADY_EXISTS]: stored,
+  [status.OUT_OF_RANGE]: displaced,
+  // Not the table, or the storage error would say so.
+  [status.NOT_FOUND]: streamLost,
+};
+
+function byOffset({ code, storageError, message }: AppendFailure): AppendVerdict | undefined {
+  if (storageError !== 0) return offsetByStorageCode[storageError as StorageErrorCode];
+  if (code === status.INVALID_ARGUMENT && /stream .*finalized/i.test(message)) return streamLost;
+  return offsetByStatus[code];
+}
+
+/** What the failure of a call about a write stream means to every request. */
+export type StreamCallVerdict = Extract<AppendVerdict, { kind: "reopen" | "quota" | "setup" }>;
+
+/** A call about a write stream that has failed. */
+export type StreamCallFailure = Pick<AppendFailure, "code" | "message" | "storageError">;
+
+/** What the failure of CreateWriteStream means. */
+export function classifyCreation(failure: StreamCallFailure): StreamCallVerdict {
+  const verdict = classify({ ...failure, scope: "stream", rowErrors: 0, hasOffset: false });
+  if (verdict.kind === "reopen" || verdict.kind === "quota" || verdict.kind === "setup") return verdict;
+  return noOwnStreams;
+}
+
+/** What the failure of FinalizeWriteStream means. `streamLost`: nobody can say what became of the stream. */
+export function classifyFinalization(
+  failure: StreamCallFailure,
+): StreamCallVerdict | Extract<AppendVerdict, { kind: "streamLost" }> {
+  const verdict = classify({ ...failure, scope: "stream", rowErrors: 0, hasOffset: true });
+  if (verdict === noWriteApi) return streamLost;
+  if (verdict.kind === "reopen" || verdict.kind === "quota" || verdict.kind === "setup") return verdict;
+  return streamLost;
+}
+
+const noOwnStreams: StreamCallVerdict = {
+  kind: "setup",
+  state: "UNAVAILABLE",
+  reason:
+    "BigQuery does not create write streams for this table, which `delivery: exactlyOnce` needs: check that it is a table, not a view",
+};
 
 interface Words {
   readonly codes: readonly number[];

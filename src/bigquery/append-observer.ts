@@ -1,7 +1,10 @@
 import type { RefusalCode } from "../errors.ts";
 
 /** Why a request is sent again. */
-export type RetryReason = "unavailable" | "quota" | "setup" | "schema" | "rowErrors" | "isolate" | "split";
+export type RetryReason = "unavailable" | "quota" | "setup" | "schema" | "rowErrors" | "isolate" | "split" | "offset";
+
+/** What becomes of write streams of our own. `rotated`: given up in time, or for a new schema. `lost`: not by us. */
+export type WriteStreamEvent = "created" | "rotated" | "lost" | "finalized";
 
 /** What the append path tells those who count. Called per request, answer or batch of messages, never per message. */
 export interface AppendObserver {
@@ -17,5 +20,10 @@ export interface AppendObserver {
   inFlight(requests: number): void;
   /** Connections that are open at this moment. */
   connections(count: number): void;
+  writeStream(event: WriteStreamEvent): void;
+  /** So many rows of one request turned out to be in the table, after its answer was lost. */
+  alreadyStored(rows: number): void;
+  /** Nobody will know whether the rows of a request are in the table: they are written, maybe again. */
+  outcomeUnknown(rows: number): void;
   schemaRefreshed(result: "changed" | "unchanged" | "failed"): void;
 }

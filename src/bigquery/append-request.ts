@@ -5,6 +5,12 @@ import type { FaultSearch } from "./fault-search.ts";
 import type { KeyLane } from "./key-lane.ts";
 import type { PendingRows } from "./pending-rows.ts";
 
+/** Where a request has to be sent again as it is, because it may be in the table already. */
+export interface Binding {
+  /** Whoever had the request is done with it: it may be sent. */
+  giveBack(request: AppendRequest): void;
+}
+
 export class AppendRequest {
   readonly pending: PendingRows;
   /** Rows that it carries, ascending; undefined: all rows of the batch, whose bytes are sent as they lie. */
@@ -17,6 +23,10 @@ export class AppendRequest {
   sentAtMs = 0;
   /** From the gate that let it out. */
   ticket = 0;
+  /** Position of its rows in the write stream that it was sent to last; undefined for the default stream, which has none. */
+  offset: number | undefined;
+  /** Undefined: nobody needs it as it is. */
+  binding: Binding | undefined;
   /** How often it failed and was to be sent again unchanged, and since when; monotonic milliseconds. */
   attempts = 0;
   failingSinceMs: number | undefined;

@@ -14,6 +14,7 @@ import {
   missingValuesField,
   noPreamble,
   nullWhenMissingField,
+  offsetField,
   type RequestPreamble,
   requestBytes,
   schemaField,
@@ -23,7 +24,7 @@ import {
 
 export interface AppendStreamOptions {
   readonly openCall: OpenCall;
-  /** `projects/P/datasets/D/tables/T/streams/_default`. */
+  /** `projects/P/datasets/D/tables/T/streams/ID`. */
   readonly writeStream: string;
   /** Of the form `A:B`. */
   readonly traceId: string;
@@ -58,10 +59,11 @@ export class AppendStream {
 
   constructor(options: AppendStreamOptions) {
     this.#options = options;
-    this.#call = options.openCall({
-      answered: (response) => this.#answered(response),
-      ended: (end) => this.#end(end),
-    });
+    const events = {
+      answered: (response: Buffer) => this.#answered(response),
+      ended: (end: CallEnd) => this.#end(end),
+    };
+    this.#call = options.openCall(events, options.writeStream);
   }
 
   /** Requests without an answer. */
@@ -76,7 +78,7 @@ export class AppendStream {
 
   send(request: AppendRequest): void {
     request.sentAtMs = this.#options.clock.monotonic();
-    const preamble = this.#preamble(request.pending.transcoder);
+    const preamble = withOffset(this.#preamble(request.pending.transcoder), request.offset);
     this.#unanswered.push({ request, announcement: this.#announcements });
     this.#call.write(requestBytes(request, preamble));
     this.#watchdog ??= this.#options.clock.setTimer(() => this.#watch(), answerTimeoutMs);
@@ -155,6 +157,10 @@ export class AppendStream {
     const unanswered = this.#unanswered.takeAll().map(({ request }) => request);
     this.#options.ended(this, end, unanswered);
   }
+}
+
+function withOffset(preamble: RequestPreamble, offset: number | undefined): RequestPreamble {
+  return offset === undefined ? preamble : withFields(preamble, offsetField(offset));
 }
 
 function withFields({ fields, schema }: RequestPreamble, more: Buffer): RequestPreamble {

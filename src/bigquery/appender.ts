@@ -10,10 +10,10 @@ import type { CallEnd } from "./append-call.ts";
 import { classify } from "./append-error.ts";
 import type { RetryReason } from "./append-observer.ts";
 import type { AppendRequest } from "./append-request.ts";
-import type { AppendStream } from "./append-stream.ts";
 import * as holds from "./holds.ts";
 import { Parking } from "./parking.ts";
 import { RefusedRows } from "./refused-rows.ts";
+import type { Retirable } from "./request-pool.ts";
 import { SendQueue, type SendQueueOptions } from "./send-queue.ts";
 
 export interface AppenderOptions extends SendQueueOptions {
@@ -62,12 +62,15 @@ export class Appender {
       retryInVain: (request) => this.#retryInVain(request),
     });
     this.#queue = new SendQueue(options, {
-      answered: (request, answer, stream) => this.#answered(request, answer, stream),
+      answered: (request, answer, connection) => this.#answered(request, answer, connection),
+      landed: (request) => this.#landed(request),
+      displaced: (requests) => this.#displaced(requests),
       broken: (end, unanswered) => this.#broken(end, unanswered),
       closed: () => {
         options.schemaUpdated();
         if (this.#queue.connections === 0) options.disconnected();
       },
+      ready: () => this.#goOn(),
     });
   }
 
@@ -93,11 +96,16 @@ export class Appender {
     yield* this.#parking.requests();
   }
 
+  /** Nothing more is sent. What became of requests without an answer is found out, as far as it can be. */
+  conclude(): void {
+    this.#queue.conclude();
+  }
+
   /** Cuts all connections. Nothing more is sent, and no fate becomes known any more. */
-  close(): void {
+  close(): Promise<void> {
     this.#refused.close();
     this.#parking.clear();
-    this.#queue.close();
+    return this.#queue.close();
   }
 
   #goOn(): void {
@@ -105,12 +113,29 @@ export class Appender {
     this.#options.progressed();
   }
 
-  #answered(request: AppendRequest, answer: AppendAnswer, stream: AppendStream): void {
+  #answered(request: AppendRequest, answer: AppendAnswer, connection: Retirable): void {
     if (answer.schemaUpdated) this.#options.schemaUpdated();
     if (answer.code === 0 && answer.rowErrors.length === 0) this.#stored(request);
-    else this.#failed(request, answer, stream);
+    else this.#failed(request, answer, connection);
     // No effect when the failure has just shut the gate.
     this.#queue.passed(request);
+    this.#goOn();
+  }
+
+  #landed(request: AppendRequest): void {
+    this.#parking.leave(request);
+    this.#stored(request);
+    this.#queue.passed(request);
+    this.#goOn();
+  }
+
+  #displaced(requests: readonly AppendRequest[]): void {
+    for (const request of requests) this.#queue.passed(request);
+    // What waits for something goes on when it has that.
+    this.#putBack(
+      requests.filter((request) => !this.#parking.has(request)),
+      "offset",
+    );
     this.#goOn();
   }
 
@@ -123,8 +148,9 @@ export class Appender {
     request.stored();
   }
 
-  #failed(request: AppendRequest, answer: AppendAnswer, stream: AppendStream): void {
-    const verdict = classify({ ...answer, scope: "request", rowErrors: answer.rowErrors.length });
+  #failed(request: AppendRequest, answer: AppendAnswer, connection: Retirable): void {
+    const hasOffset = request.offset !== undefined;
+    const verdict = classify({ ...answer, scope: "request", rowErrors: answer.rowErrors.length, hasOffset });
     switch (verdict.kind) {
       case "stored":
         this.#stored(request);
@@ -140,7 +166,7 @@ export class Appender {
         void this.#unlessOutdated(request, () => this.#retryLater(request, holds.schemaMismatch, "schema"));
         break;
       case "reopen":
-        stream.retire();
+        connection.retire();
         this.#retryLater(request, holds.unavailable, "unavailable");
         break;
       case "retry":
@@ -151,11 +177,17 @@ export class Appender {
         this.#queue.shut(verdict, [request]);
         this.#putBack([request], verdict.kind);
         break;
+      // Of these the streams themselves take care.
+      case "displaced":
+      case "streamLost":
+        this.#putBack([request], "offset");
+        break;
     }
   }
 
   #broken(end: CallEnd, unanswered: readonly AppendRequest[]): void {
-    const verdict = classify({ ...end, scope: "stream", rowErrors: 0 });
+    const hasOffset = unanswered.some(({ offset }) => offset !== undefined);
+    const verdict = classify({ ...end, scope: "stream", rowErrors: 0, hasOffset });
     switch (verdict.kind) {
       case "split":
         this.#putBack(this.#splitLargest(unanswered), "split");
@@ -176,8 +208,12 @@ export class Appender {
         this.#queue.shut(verdict, unanswered);
         this.#putBack(unanswered, verdict.kind);
         break;
+      case "streamLost":
+        this.#putBack(unanswered, "offset");
+        break;
       // About single requests: `classify` says none of these of a stream.
       case "stored":
+      case "displaced":
       case "rejectRows":
       case "isolate":
       case "retry":

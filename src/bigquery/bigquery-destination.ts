@@ -17,14 +17,19 @@ import type { AppendObserver } from "./append-observer.ts";
 import type { AppendOptions, BatchOptions } from "./append-options.ts";
 import { Appender } from "./appender.ts";
 import { traceOf } from "./contained-transcoding.ts";
+import { CommittedStreams } from "./committed-streams.ts";
 import { type DestinationParts, type RemoteTable, remoteParts } from "./destination-parts.ts";
 import { allAbandoned, Delivery, oldestPublishTimeMs } from "./delivery.ts";
 import type { Trouble } from "./holds.ts";
 import { Intake } from "./intake.ts";
+import type { RequestPool, RequestPoolEvents } from "./request-pool.ts";
 import { rowRejected } from "./row-errors.ts";
 import { SchemaWatch } from "./schema-watch.ts";
+import { StreamPool } from "./stream-pool.ts";
 
 export interface BigQueryDestinationOptions extends RemoteTable {
+  /** `exactlyOnce`: an append that is repeated is never written twice. See docs/delivery-guarantees.md. */
+  readonly delivery: "atLeastOnce" | "exactlyOnce";
   readonly batch: BatchOptions;
   readonly append: AppendOptions;
   readonly schemaRefreshIntervalMs: number;
@@ -43,6 +48,9 @@ const maxRestMs = 2500;
 
 /** A table that cannot be mapped is looked at so often, or as often as any. */
 const mendedWithinMs = 5000;
+
+/** So long before the end of a drain it is found out what became of appends without an answer. */
+const concludeMs = 3000;
 
 /** A message with an unknown field is refused without a further look at a table that was seen so recently. */
 const recentMs = 3000;
@@ -67,7 +75,8 @@ export class BigQueryDestination implements Destination {
     const { clock, observer, batch, append, refusedHoldsKey } = options;
     const { random } = parts;
     const writeStream = `${tableName(options.table)}/streams/_default`;
-    const common = { writeStream, traceId: `millrace:${version()}`, append, clock, observer, refusedHoldsKey };
+    const traceId = `millrace:${version()}`;
+    const common = { append, clock, observer, refusedHoldsKey };
     this.#watch = new SchemaWatch({
       fetch: parts.fetchTable,
       intervalMs: () => this.#schemaIntervalMs,
@@ -82,7 +91,7 @@ export class BigQueryDestination implements Destination {
     });
     this.#appender = new Appender({
       ...common,
-      openCall: parts.openCall,
+      openPool: (events) => openPool(options, parts, { writeStream, traceId }, events),
       random,
       progressed: () => this.#progressed(),
       schemaUpdated: () => this.#watch.refreshSoon(),
@@ -94,6 +103,8 @@ export class BigQueryDestination implements Destination {
     this.#intake = new Intake({
       ...common,
       batch,
+      writeStream,
+      traceId,
       room: () => this.#appender.room,
       submit: (request) => this.#appender.submit(request),
       sawTableAfter: (wallMs) => this.#watch.sawAfter(wallMs, recentMs),
@@ -169,20 +180,24 @@ export class BigQueryDestination implements Destination {
     if (this.#deliveries.size === 0) return;
     const idle = Promise.withResolvers<void>();
     this.#idle = idle.resolve;
-    const { clock } = this.#options;
-    const timer = clock.setTimer(() => this.#abandon(() => true), deadlineMs - clock.monotonic());
+    const { clock, delivery } = this.#options;
+    const leftMs = deadlineMs - clock.monotonic();
+    const timers = [clock.setTimer(() => this.#abandon(() => true), leftMs)];
+    if (delivery === "exactlyOnce") {
+      timers.push(clock.setTimer(() => this.#appender.conclude(), leftMs - Math.min(concludeMs, leftMs / 4)));
+    }
     await idle.promise;
-    timer.cancel();
+    for (const timer of timers) timer.cancel();
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#phase = "STOPPED";
     this.#abandon(() => true);
     this.#watch.close();
-    this.#appender.close();
+    const closed = this.#appender.close();
     this.#intake.close();
     this.#opened.resolve();
-    return Promise.resolve();
+    await closed;
   }
 
   #settled(delivery: Delivery): void {
@@ -237,4 +252,15 @@ export class BigQueryDestination implements Destination {
     if (state === "ACTIVE") this.#options.log.info({ state }, "destination is active");
     else if (this.#trouble) this.#options.log.warn({ state, reason: this.stateReason }, "destination holds back");
   }
+}
+
+function openPool(
+  { delivery, append, clock, log, observer }: BigQueryDestinationOptions,
+  { openCall, writeStreams, random }: DestinationParts,
+  { writeStream, traceId }: { readonly writeStream: string; readonly traceId: string },
+  events: RequestPoolEvents,
+): RequestPool {
+  const common = { openCall, traceId, bounds: append, clock };
+  if (delivery === "atLeastOnce") return new StreamPool({ ...common, writeStream }, events);
+  return new CommittedStreams({ ...common, calls: writeStreams, random, log, observer }, events);
 }

@@ -7,6 +7,7 @@ import type { TableSchema } from "../schema/table-schema.ts";
 import { createTranscoder, type Transcoder } from "../transcode/transcoder.ts";
 import { appendCalls, type OpenCall } from "./append-call.ts";
 import { fetchTable } from "./tables.ts";
+import { type WriteStreamCalls, writeStreamCalls } from "./write-stream-calls.ts";
 
 /** Where the table is, and how to get there. */
 export interface RemoteTable {
@@ -27,17 +28,19 @@ export interface DestinationParts {
   /** @throws SetupError when the mapping cannot be */
   readonly compile: (table: TableSchema) => Transcoder;
   readonly openCall: OpenCall;
+  /** Used by `exactlyOnce`. */
+  readonly writeStreams: WriteStreamCalls;
   readonly random: () => number;
 }
 
 /** The parts that reach BigQuery itself. */
 export function remoteParts(remote: RemoteTable): DestinationParts {
   const { table, mapping, restEndpoint, storageEndpoint, credentials, clock } = remote;
-  const writeStream = `${tableName(table)}/streams/_default`;
   return {
     fetchTable: (signal) => fetchTable(table, { endpoint: restEndpoint, credentials, clock }, signal),
     compile: (schema) => createTranscoder(schema, mapping),
-    openCall: appendCalls(storageEndpoint, credentials, writeStream),
+    openCall: appendCalls(storageEndpoint, credentials),
+    writeStreams: writeStreamCalls(storageEndpoint, credentials, tableName(table)),
     random: Math.random,
   };
 }

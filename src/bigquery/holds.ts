@@ -54,7 +54,8 @@ const fixedHolds: Record<Exclude<HoldingVerdict["kind"], "setup">, Hold> = {
   refresh: { ...schemaMismatch, backoff: { initialMs: 500, maxMs: maxPauseMs }, patience: 0 },
   quota: {
     state: "THROTTLED",
-    reason: "a quota of BigQuery is used up (AppendRows throughput or connections): ask for more, or wait",
+    reason:
+      "a quota of BigQuery is used up (AppendRows throughput, connections or CreateWriteStream): ask for more, or wait",
     backoff: { initialMs: 1000, maxMs: 600_000 },
     patience: 0,
   },

@@ -21,6 +21,10 @@ export class Parking {
     return this.#parked.keys();
   }
 
+  has(request: AppendRequest): boolean {
+    return this.#parked.has(request);
+  }
+
   /** Keeps a request until `leave` is called for it. */
   keep(request: AppendRequest): void {
     this.#parked.set(request, undefined);

@@ -2,19 +2,22 @@
  * `AppendRowsRequest` on the wire. Most requests are the rows where they lie, with a header of a few bytes put into
  * the headroom in front of them; only those that carry more are copied.
  */
-import { bytesTag, varintWidth, writeVarint } from "../lib/wire-format.ts";
+import { bytesTag, varintTag, varintWidth, writeVarint } from "../lib/wire-format.ts";
 import type { Transcoder } from "../transcode/transcoder.ts";
 import { RowBatch } from "../write/row-batch.ts";
 import type { AppendRequest } from "./append-request.ts";
 
 /** AppendRowsRequest */
 const writeStream = bytesTag(1);
+const offsetOfRows = bytesTag(2);
 const protoRows = bytesTag(4);
 const traceId = bytesTag(6);
 const missingValueInterpretations = bytesTag(7);
 /** An entry of that map: its key, and 2, an enum, as NULL_VALUE. */
 const interpretedColumn = bytesTag(1);
 const missingIsNull = Buffer.from([0x10, 0x01]);
+/** Int64Value */
+const int64 = varintTag(1);
 /** ProtoData */
 const writerSchema = bytesTag(1);
 const rows = bytesTag(2);
@@ -42,6 +45,16 @@ export function requestOverhead({ descriptor, emptyWhenMissing }: Transcoder, st
 /** Names the stream. */
 export function streamField(stream: string): Buffer {
   return delimited(writeStream, Buffer.from(stream));
+}
+
+/** Where the rows stand in a write stream of our own: how many there are before them. */
+export function offsetField(offset: number): Buffer {
+  const value = [int64];
+  let rest = offset;
+  // Beyond 32 bits, where bit operations end.
+  for (; rest > 127; rest = Math.floor(rest / 128)) value.push((rest % 128) + 128);
+  value.push(rest);
+  return delimited(offsetOfRows, Buffer.from(value));
 }
 
 /** Names who writes; the first one of a connection counts. */

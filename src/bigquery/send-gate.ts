@@ -35,6 +35,11 @@ export class SendGate {
     return this.#hold && this.#failures > this.#hold.patience ? this.#hold : undefined;
   }
 
+  /** The ticket of what is sent now. */
+  get incident(): number {
+    return this.#incident;
+  }
+
   /** When requests could be sent again; monotonic milliseconds, in the past when the gate is open. */
   get opensAtMs(): number {
     return this.#opensAtMs;

@@ -2,38 +2,37 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Queue } from "../lib/queue.ts";
 import type { AppendAnswer } from "./append-answer.ts";
-import type { CallEnd, OpenCall } from "./append-call.ts";
+import type { CallEnd } from "./append-call.ts";
 import type { AppendObserver } from "./append-observer.ts";
-import type { AppendOptions } from "./append-options.ts";
 import type { AppendRequest } from "./append-request.ts";
-import type { AppendStream } from "./append-stream.ts";
 import { type HoldingVerdict, holdFor } from "./holds.ts";
+import type { RequestPool, RequestPoolEvents, Retirable } from "./request-pool.ts";
 import { type Hold, SendGate } from "./send-gate.ts";
-import { StreamPool } from "./stream-pool.ts";
 
 export interface SendQueueOptions {
-  readonly openCall: OpenCall;
-  /** `projects/P/datasets/D/tables/T/streams/_default`. */
-  readonly writeStream: string;
-  /** Of the form `A:B`. */
-  readonly traceId: string;
-  readonly append: AppendOptions;
+  readonly openPool: (events: RequestPoolEvents) => RequestPool;
   readonly clock: Clock;
   readonly random: () => number;
   readonly observer: AppendObserver;
 }
 
 export interface SendQueueEvents {
-  answered(request: AppendRequest, answer: AppendAnswer, stream: AppendStream): void;
+  answered(request: AppendRequest, answer: AppendAnswer, connection: Retirable): void;
+  /** A request is in the table, though no answer said so. */
+  landed(request: AppendRequest): void;
+  /** Requests are not in the table, through no fault of theirs. */
+  displaced(requests: readonly AppendRequest[]): void;
   /** A connection has ended over these requests, which may or may not be in the table. */
   broken(end: CallEnd, unanswered: readonly AppendRequest[]): void;
   /** A connection has ended with everything answered: for want of traffic, or because we wished it. */
   closed(): void;
+  /** There may be room, or another state to show. */
+  ready(): void;
 }
 
 export class SendQueue {
   readonly #options: SendQueueOptions;
-  readonly #pool: StreamPool;
+  readonly #pool: RequestPool;
   readonly #gate: SendGate;
   readonly #waiting = new Queue<AppendRequest>();
   /** Parts of batches that wait for other parts, with earlier rows of an ordering key of theirs. */
@@ -45,28 +44,37 @@ export class SendQueue {
   constructor(options: SendQueueOptions, events: SendQueueEvents) {
     this.#options = options;
     this.#gate = new SendGate(options.clock, options.random);
-    this.#pool = new StreamPool({
-      openCall: options.openCall,
-      writeStream: options.writeStream,
-      traceId: options.traceId,
-      bounds: options.append,
-      clock: options.clock,
-      answered: (request, answer, stream) => {
+    this.#pool = options.openPool({
+      answered: (request, answer, connection) => {
         this.#landed([request]);
-        events.answered(request, answer, stream);
+        events.answered(request, answer, connection);
       },
       ended: (end, unanswered) => {
         this.#landed(unanswered);
         if (unanswered.length > 0) events.broken(end, unanswered);
         else events.closed();
       },
+      landed: (request) => {
+        this.#landed([request]);
+        events.landed(request);
+      },
+      displaced: (requests) => {
+        this.#landed(requests);
+        events.displaced(requests);
+      },
+      failing: (verdict) => {
+        this.#gate.shut(holdFor(verdict), this.#gate.incident);
+        events.ready();
+      },
+      mended: () => this.#gate.passed(this.#gate.incident),
+      ready: () => events.ready(),
       resized: (connections) => options.observer.connections(connections),
     });
   }
 
   /** Nothing waits that could be sent if there were room. */
   get empty(): boolean {
-    return this.#waiting.length === 0;
+    return this.#waiting.length === 0 && !this.#pool.next;
   }
 
   /** Connections that are open. */
@@ -89,6 +97,7 @@ export class SendQueue {
     yield* this.#sent;
     yield* this.#waiting;
     yield* this.#behind;
+    yield* this.#pool.waiting();
   }
 
   /** Adds a request, behind all others. */
@@ -100,8 +109,11 @@ export class SendQueue {
   /** Puts requests back where they stood; they are sent by the next `dispatch`. */
   putBack(requests: readonly AppendRequest[]): void {
     const now = this.#options.clock.monotonic();
-    for (const request of requests) request.waitingSinceMs = now;
-    this.#insert(requests);
+    for (const request of requests) {
+      request.waitingSinceMs = now;
+      request.binding?.giveBack(request);
+    }
+    this.#insert(requests.filter(({ binding }) => !binding));
   }
 
   #insert(requests: readonly AppendRequest[]): void {
@@ -113,18 +125,27 @@ export class SendQueue {
   /** Sends what can be sent. */
   dispatch(): void {
     if (this.#behind.length > 0) this.#insert(this.#behind.splice(0));
-    while (!this.#closed && this.#waiting.length > 0) {
+    for (let next = this.#next; next; next = this.#next) {
       const { waitMs } = this.#gate;
       if (waitMs > 0) {
         this.#dispatchAfter(waitMs);
         return;
       }
-      if (!this.#pool.hasRoom) return;
-      const request = this.#waiting.shift()!.withoutGone();
-      if (request.rowCount === 0) continue;
-      if (request.mustWait) this.#behind.push(request);
-      else this.#send(request);
+      if (next.binding) this.#send(next);
+      else if (this.#pool.makeRoom(next)) this.#sendFirst();
+      else return;
     }
+  }
+
+  get #next(): AppendRequest | undefined {
+    return this.#closed ? undefined : (this.#pool.next ?? this.#waiting.first);
+  }
+
+  #sendFirst(): void {
+    const request = this.#waiting.shift()!.withoutGone();
+    if (request.rowCount === 0) return;
+    if (request.mustWait) this.#behind.push(request);
+    else this.#send(request);
   }
 
   /** Requests failed for a reason that concerns all: nothing is sent for a while. */
@@ -139,14 +160,21 @@ export class SendQueue {
     this.#gate.passed(request.ticket);
   }
 
+  /** Nothing more is sent. What became of what was sent is found out, as far as it can be. */
+  conclude(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#pool.conclude();
+  }
+
   /** Cuts all connections. Nothing more is sent or reported. */
-  close(): void {
+  close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
     this.#waiting.takeAll();
     this.#behind = [];
     this.#sent.clear();
-    this.#pool.close();
+    return this.#pool.close();
   }
 
   #send(request: AppendRequest): void {

@@ -1,47 +1,54 @@
-/** The connections of one table: opened as they are needed, up to the size that the queue asks for. */
+/** The connections to the default stream of a table: opened as they are needed, up to the size that the queue asks for. */
 import type { Clock } from "../lib/clock.ts";
-import type { AppendAnswer } from "./append-answer.ts";
-import type { CallEnd, OpenCall } from "./append-call.ts";
+import type { OpenCall } from "./append-call.ts";
 import type { AppendRequest } from "./append-request.ts";
 import { AppendStream, type AppendStreamOptions } from "./append-stream.ts";
 import { type PoolBounds, PoolSize } from "./pool-size.ts";
+import type { RequestPool, RequestPoolEvents } from "./request-pool.ts";
 
 export interface StreamPoolOptions {
   readonly openCall: OpenCall;
+  /** `projects/P/datasets/D/tables/T/streams/_default`. */
   readonly writeStream: string;
   readonly traceId: string;
   readonly bounds: PoolBounds;
   readonly clock: Clock;
-  answered(request: AppendRequest, answer: AppendAnswer, stream: AppendStream): void;
-  ended(end: CallEnd, unanswered: readonly AppendRequest[]): void;
-  /** The number of open connections has changed. */
-  resized(connections: number): void;
 }
 
-export class StreamPool {
-  readonly #options: StreamPoolOptions;
+/** All that the default stream has to tell. */
+export type StreamPoolEvents = Pick<RequestPoolEvents, "answered" | "ended" | "resized">;
+
+export class StreamPool implements RequestPool {
+  /** On the default stream nothing has to be sent where it was: it has no places. */
+  readonly next = undefined;
+  readonly #maxInFlight: number;
+  readonly #events: StreamPoolEvents;
   readonly #streamOptions: AppendStreamOptions;
   readonly #size: PoolSize;
   readonly #streams = new Set<AppendStream>();
 
-  constructor(options: StreamPoolOptions) {
-    this.#options = options;
-    this.#size = new PoolSize(options.bounds, options.clock);
+  constructor({ openCall, writeStream, traceId, bounds, clock }: StreamPoolOptions, events: StreamPoolEvents) {
+    this.#maxInFlight = bounds.maxInFlight;
+    this.#events = events;
+    this.#size = new PoolSize(bounds, clock);
     this.#streamOptions = {
-      openCall: options.openCall,
-      writeStream: options.writeStream,
-      traceId: options.traceId,
-      clock: options.clock,
-      answered: (stream, request, answer) => options.answered(request, answer, stream),
+      openCall,
+      writeStream,
+      traceId,
+      clock,
+      answered: (stream, request, answer) => events.answered(request, answer, stream),
       ended: (stream, end, unanswered) => {
         this.#streams.delete(stream);
-        options.resized(this.#streams.size);
-        options.ended(end, unanswered);
+        events.resized(this.#streams.size);
+        events.ended(end, unanswered);
       },
     };
   }
 
-  /** Connections that are open. */
+  waiting(): Iterable<AppendRequest> {
+    return [];
+  }
+
   get connections(): number {
     return this.#streams.size;
   }
@@ -53,29 +60,30 @@ export class StreamPool {
     return inFlight;
   }
 
-  /** Some connection may take another request. */
-  get hasRoom(): boolean {
+  makeRoom(): boolean {
     const usable = this.#usable();
     return usable.length < this.#size.connections || usable.some((stream) => this.#mayTake(stream));
   }
 
-  /** Sends a request on the connection with the fewest requests in flight. Only when there is room. */
+  /** Sends a request on the connection with the fewest requests in flight. */
   send(request: AppendRequest): void {
     this.#choose().send(request);
     this.#size.sent(request.sentAtMs - request.waitingSinceMs, this.inFlight);
     this.#retireSurplus();
   }
 
-  /** Everything that is sent from now on goes over new connections. */
   renew(): void {
     for (const stream of this.#streams) stream.retire();
   }
 
-  /** Cuts all connections; nothing is reported any more. */
-  close(): void {
+  /** What became of a request without an answer cannot be found out. */
+  conclude(): void {}
+
+  close(): Promise<void> {
     for (const stream of this.#streams) stream.abort();
     this.#streams.clear();
-    this.#options.resized(0);
+    this.#events.resized(0);
+    return Promise.resolve();
   }
 
   #choose(): AppendStream {
@@ -89,13 +97,13 @@ export class StreamPool {
   }
 
   #mayTake(stream: AppendStream): boolean {
-    return stream.inFlight < this.#options.bounds.maxInFlight;
+    return stream.inFlight < this.#maxInFlight;
   }
 
   #open(): AppendStream {
     const stream = new AppendStream(this.#streamOptions);
     this.#streams.add(stream);
-    this.#options.resized(this.#streams.size);
+    this.#events.resized(this.#streams.size);
     return stream;
   }
 

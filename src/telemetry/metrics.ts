@@ -73,6 +73,19 @@ export const counters = {
     help: "Append requests that are sent again, by reason.",
     label: "reason",
   },
+  writeStreams: {
+    name: "millrace_write_streams_total",
+    help: "exactlyOnce: write streams, by event: created, rotated (given up in time, or for a new schema), lost (not by us), finalized.",
+    label: "event",
+  },
+  alreadyStoredRows: {
+    name: "millrace_already_stored_rows_total",
+    help: "exactlyOnce: rows that turned out to be in the table after the answer to their append was lost.",
+  },
+  unknownRows: {
+    name: "millrace_unknown_outcome_rows_total",
+    help: "exactlyOnce: rows of which nobody can tell whether they are in the table; they are written, maybe again.",
+  },
   schemaRefreshes: {
     name: "millrace_schema_refreshes_total",
     help: "Readings of the table's schema, by result.",

@@ -29,6 +29,9 @@ const observer: AppendObserver = {
   retried: () => undefined,
   inFlight: () => undefined,
   connections: (count) => connections.push(count),
+  writeStream: () => undefined,
+  alreadyStored: () => undefined,
+  outcomeUnknown: () => undefined,
   schemaRefreshed: () => undefined,
 };
 
@@ -62,6 +65,7 @@ function destination(options: Partial<BigQueryDestinationOptions> = {}): BigQuer
     append: { maxInFlight: 8, minConnections: 1, maxConnections: 1, maxRequestBytes: 9 << 20 },
     schemaRefreshIntervalMs: 60_000,
     refusedHoldsKey: false,
+    delivery: "atLeastOnce",
     clock: systemClock,
     log: pino({ level: "silent" }),
     observer,

@@ -34,6 +34,7 @@ beforeEach(async () => {
     append: { maxInFlight: 4, minConnections: 3, maxConnections: 3, maxRequestBytes: 9 << 20 },
     schemaRefreshIntervalMs: 60_000,
     refusedHoldsKey: false,
+    delivery: "atLeastOnce",
     clock: systemClock,
     log: pino({ level: "silent" }),
     observer,

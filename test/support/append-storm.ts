@@ -8,6 +8,7 @@ import type { AppendObserver } from "../../src/bigquery/append-observer.ts";
 import { BigQueryDestination } from "../../src/bigquery/bigquery-destination.ts";
 import { TableUnavailable } from "../../src/bigquery/tables.ts";
 import { type FakeAnswer, FakeAppendService, type SentRequest } from "./fake-append-service.ts";
+import { FakeWriteStreams } from "./fake-write-streams.ts";
 import { FakeTranscoder } from "./fake-transcoder.ts";
 import { tableMode } from "./mapping-options.ts";
 import { choicesOf } from "./random-choices.ts";
@@ -20,6 +21,7 @@ const observer = new Proxy({} as AppendObserver, { get: () => () => undefined })
 export class AppendStorm {
   readonly clock = new VirtualClock();
   readonly service = new FakeAppendService();
+  readonly writeStreams = new FakeWriteStreams();
   /** Row → how often it was stored. */
   readonly stored = new Map<string, number>();
   /** Every row as it was stored. */
@@ -125,6 +127,7 @@ export class AppendStorm {
         },
         schemaRefreshIntervalMs: 60_000,
         refusedHoldsKey,
+        delivery: "atLeastOnce",
         clock,
         log: pino({ level: "silent" }),
         observer,
@@ -141,6 +144,7 @@ export class AppendStorm {
         },
         compile: (schema) => new FakeTranscoder(schema.columns.map(({ name }) => name)),
         openCall: this.service.openCall,
+        writeStreams: this.writeStreams,
         random: this.random,
       },
     );

@@ -8,6 +8,7 @@ import type { MessageBatch, Outcomes } from "../../src/message.ts";
 import type { TableSchema } from "../../src/schema/table-schema.ts";
 import type { Transcoder } from "../../src/transcode/transcoder.ts";
 import { FakeAppendService, type SentRequest } from "./fake-append-service.ts";
+import { FakeWriteStreams } from "./fake-write-streams.ts";
 import { FakeTranscoder } from "./fake-transcoder.ts";
 import { tableMode } from "./mapping-options.ts";
 import { PayloadBatch } from "./payload-batch.ts";
@@ -41,6 +42,7 @@ export function fates({ outcomes }: Delivered): string[] | undefined {
 export class DestinationRig {
   readonly clock = new VirtualClock(startMs);
   readonly service = new FakeAppendService();
+  readonly writeStreams = new FakeWriteStreams();
   /** What tables.get answers. */
   table: TableSchema | Error = tableOf("a");
   fetches = 0;
@@ -55,6 +57,9 @@ export class DestinationRig {
     retried: (reason, requests) => this.events.push(`retried ${reason} ${requests}`),
     inFlight: () => undefined,
     connections: () => undefined,
+    writeStream: (event) => this.events.push(`stream ${event}`),
+    alreadyStored: (rows) => this.events.push(`already stored ${rows}`),
+    outcomeUnknown: (rows) => this.events.push(`unknown ${rows}`),
     schemaRefreshed: () => undefined,
   };
 
@@ -70,6 +75,7 @@ export class DestinationRig {
         append: { maxInFlight: 2, minConnections: 1, maxConnections: 1, maxRequestBytes: 9 << 20 },
         schemaRefreshIntervalMs: 60_000,
         refusedHoldsKey: false,
+        delivery: "atLeastOnce",
         clock: this.clock,
         log: pino({ level: "silent" }),
         observer: this.#observer,
@@ -88,6 +94,7 @@ export class DestinationRig {
           return this.compile(fields);
         },
         openCall: this.service.openCall,
+        writeStreams: this.writeStreams,
         // Full jitter at its most: every pause is as long as it may be.
         random: () => 1,
       },

@@ -17,7 +17,12 @@ export const stored: FakeAnswer = {};
 export interface SentRequest {
   /** Number of its connection, from 0. */
   readonly call: number;
+  /** As the request names it; empty when it does not. */
   readonly writeStream: string;
+  /** Name of the stream that its connection was opened to. */
+  readonly openedTo: string;
+  /** Undefined when it has none. */
+  readonly offset: number | undefined;
   readonly traceId: string;
   /** Text of the writer schema that came with it; empty when none did. */
   readonly schema: string;
@@ -38,7 +43,7 @@ export class FakeAppendService {
   /** Connections that the client has half-closed or cut. */
   closed = 0;
 
-  readonly openCall: OpenCall = (events) => {
+  readonly openCall: OpenCall = (events, openedTo) => {
     const call = this.calls++;
     let ended = false;
     const end = (how: CallEnd): void => {
@@ -48,7 +53,9 @@ export class FakeAppendService {
     };
     return {
       write: (bytes) => {
-        const request = this.#read(call, Buffer.from(bytes), events, (how) => end({ ...unknownEnd, ...how }));
+        const request = this.#read({ call, openedTo }, Buffer.from(bytes), events, (how) =>
+          end({ ...unknownEnd, ...how }),
+        );
         this.requests.push(request);
         const answer = this.react?.(request);
         if (answer) queueMicrotask(() => request.answer(answer));
@@ -68,10 +75,16 @@ export class FakeAppendService {
     return this.requests.flatMap((request) => request.rows);
   }
 
-  #read(call: number, bytes: Buffer, events: CallEvents, end: (end: Partial<CallEnd>) => void): SentRequest {
+  #read(
+    connection: { readonly call: number; readonly openedTo: string },
+    bytes: Buffer,
+    events: CallEvents,
+    end: (end: Partial<CallEnd>) => void,
+  ): SentRequest {
     const type = storageProtos().lookupType(`${prefix}AppendRowsRequest`);
     const message = type.toObject(type.decode(bytes), { defaults: true, arrays: true }) as {
       writeStream: string;
+      offset: { value: { toString(): string } } | null;
       traceId: string;
       defaultMissingValueInterpretation: number;
       protoRows: {
@@ -80,8 +93,9 @@ export class FakeAppendService {
       };
     };
     return {
-      call,
+      ...connection,
       writeStream: message.writeStream,
+      offset: message.offset ? Number(message.offset.value.toString()) : undefined,
       traceId: message.traceId,
       schema: message.protoRows.writerSchema?.protoDescriptor.name ?? "",
       missingValues: message.defaultMissingValueInterpretation,

@@ -22,7 +22,7 @@ export class ModelWriteStream {
   append({ offset, rows }: ModelAppend): "stored" | "exists" | "beyond" | "refused" | "lost" {
     if (this.finalized) return "lost";
     if (this.outdated) return "refused";
-    const bad = rows.some((row) => row.startsWith("bad"));
+    const bad = rows.some((row) => row.startsWith("poison"));
     if (bad && this.#rowsFirst) return "refused";
     if (offset < this.rows.length) return "exists";
     if (offset > this.rows.length) return "beyond";

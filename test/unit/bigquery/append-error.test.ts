@@ -15,6 +15,7 @@ const failure = (given: Partial<AppendFailure>): AppendFailure => ({
   message: "",
   storageError: 0,
   rowErrors: 0,
+  hasOffset: false,
   ...given,
 });
 
@@ -48,7 +49,7 @@ const byStorageError: Record<keyof typeof storageErrors, readonly [string, strin
   INVALID_STREAM_STATE: ["reopen", "reopen"],
   STREAM_FINALIZED: ["reopen", "reopen"],
   SCHEMA_MISMATCH_EXTRA_FIELDS: ["refresh", "refresh"],
-  OFFSET_ALREADY_EXISTS: ["stored", "reopen"],
+  OFFSET_ALREADY_EXISTS: ["reopen", "reopen"],
   OFFSET_OUT_OF_RANGE: ["reopen", "reopen"],
   CMEK_NOT_PROVIDED: ["PERMISSION_DENIED", "PERMISSION_DENIED"],
   INVALID_CMEK_PROVIDED: ["PERMISSION_DENIED", "PERMISSION_DENIED"],

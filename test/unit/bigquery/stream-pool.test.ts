@@ -26,12 +26,14 @@ beforeEach(() => {
 });
 
 function poolOf(minConnections: number, maxConnections = minConnections): StreamPool {
-  return new StreamPool({
+  const options = {
     openCall: service.openCall,
     writeStream: "projects/p/datasets/d/tables/t/streams/_default",
     traceId: "millrace:1",
     bounds: { minConnections, maxConnections, maxInFlight: 2 },
     clock,
+  };
+  return new StreamPool(options, {
     answered: (request) => answered.push(nameOf(request)),
     ended: (_, unanswered) => ended.push(unanswered.map(nameOf)),
     resized: (connections) => sizes.push(connections),
@@ -61,10 +63,10 @@ const sentTo = (): string[] => service.requests.map(({ call, rows }) => `${rows.
 test("one connection takes as many requests as may be in flight", () => {
   const pool = poolOf(1);
   for (const name of ["a", "b"]) pool.send(requestOf(name));
-  expect(pool.hasRoom).toBe(false);
+  expect(pool.makeRoom()).toBe(false);
   expect(pool.inFlight).toBe(2);
   service.requests[0]!.answer();
-  expect(pool.hasRoom).toBe(true);
+  expect(pool.makeRoom()).toBe(true);
   expect(answered).toEqual(["a"]);
 });
 
@@ -117,7 +119,7 @@ test("grown under load, it gives connections up when little is in flight", async
     service.requests.at(-1)!.answer();
     pool.send(request);
   }
-  expect(pool.hasRoom).toBe(true);
+  expect(pool.makeRoom()).toBe(true);
   pool.send(requestOf("x"));
   pool.send(requestOf("y"));
   expect(sizes).toEqual([1, 2, 3]);
@@ -133,7 +135,7 @@ test("grown under load, it gives connections up when little is in flight", async
 test("closed, it cuts everything and reports nothing", async () => {
   const pool = poolOf(2);
   for (const name of ["a", "b"]) pool.send(requestOf(name));
-  pool.close();
+  await pool.close();
   expect(service.closed).toBe(2);
   expect([answered, ended]).toEqual([[], []]);
   await clock.advance(600_000);

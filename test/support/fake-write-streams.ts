@@ -1,0 +1,73 @@
+/** CreateWriteStream and FinalizeWriteStream without a network, over streams that keep offsets as Google describes them. */
+import type { CallEnd } from "../../src/bigquery/append-call.ts";
+import type { CallResult, WriteStreamCalls } from "../../src/bigquery/write-stream-calls.ts";
+import type { FakeAnswer, SentRequest } from "./fake-append-service.ts";
+import { ModelWriteStream } from "./model-write-stream.ts";
+
+const prefix = "projects/p/datasets/d/tables/t/streams/";
+
+const codes = { exists: 6, beyond: 11, lost: 3, refused: 3 } as const;
+const storageErrors = { exists: 8, beyond: 9, lost: 6, refused: 0 } as const;
+
+export class FakeWriteStreams implements WriteStreamCalls {
+  /** Name → stream, in the order of their creation. */
+  readonly streams = new Map<string, ModelWriteStream>();
+  /** How calls fail, one after the other; undefined: this one does not. */
+  readonly creationFailures: (Partial<CallEnd> | undefined)[] = [];
+  readonly finalizationFailures: (Partial<CallEnd> | undefined)[] = [];
+  /** Streams check rows before offsets. */
+  rowsFirst = false;
+  creations = 0;
+  /** Names of streams that were finalized, once for each call. */
+  readonly finalizations: string[] = [];
+  isClosed = false;
+
+  get names(): string[] {
+    return [...this.streams.keys()];
+  }
+
+  /** Rows of all streams. */
+  get rows(): string[] {
+    return [...this.streams.values()].flatMap(({ rows }) => rows);
+  }
+
+  async create(): Promise<CallResult<string>> {
+    this.creations++;
+    await Promise.resolve();
+    const failure = this.creationFailures.shift();
+    if (failure) return { failure: { ...unavailable, ...failure } };
+    const name = `${prefix}s${this.streams.size}`;
+    this.streams.set(name, new ModelWriteStream(this.rowsFirst));
+    return { value: name };
+  }
+
+  async finalize(name: string): Promise<CallResult<number>> {
+    this.finalizations.push(name);
+    await Promise.resolve();
+    const failure = this.finalizationFailures.shift();
+    if (failure) return { failure: { ...unavailable, ...failure } };
+    const stream = this.streams.get(name);
+    if (!stream) return { failure: { code: 5, message: "no such stream", storageError: 3 } };
+    stream.finalized = true;
+    return { value: stream.rows.length };
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  /** Lets a request take effect. Returns what the server answers. */
+  append({ openedTo, offset, rows }: SentRequest): FakeAnswer {
+    const stream = this.streams.get(openedTo);
+    if (!stream) return { error: { code: 5, message: "no such stream", storageError: 3 } };
+    if (offset === undefined) throw new Error("a request to a stream of our own has no offset");
+    const result = stream.append({ offset, rows });
+    if (result === "stored") return {};
+    const error = { code: codes[result], message: result, storageError: storageErrors[result] };
+    if (result !== "refused") return { error };
+    const bad = [...rows.keys()].filter((index) => rows[index]!.startsWith("poison"));
+    return { error, rowErrors: bad.map((index) => ({ index, message: "poison" })) };
+  }
+}
+
+const unavailable: CallEnd = { code: 14, message: "unavailable", storageError: 0 };
