@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,
     include: ["test/fault/**/*.test.ts"],
+    // Most of it waits: for processes to start, for outages to end.
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 30_000,
     env: { METADATA_SERVER_DETECTION: "none" },

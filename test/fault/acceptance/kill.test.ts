@@ -46,7 +46,7 @@ function figures({ ledger }: World): { readonly killed: number; readonly duplica
 
 test(
   `${kills} kills, FAULT_SEED=${faultSeed}: nothing is lost; what is there twice was written and not yet acked at a kill`,
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async () => {
     const world = await run({ pipeline, faults: { bigquery: [slowAppends] } });
     const { killed, duplicates, cutOff } = figures(world);
@@ -63,7 +63,7 @@ test(
 
 test(
   `${kills} kills under exactlyOnce and an exactly-once subscription: lost answers double nothing, only the kills do`,
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async () => {
     const world = await run({
       pipeline: { ...pipeline, delivery: "exactlyOnce", dedupe: { window: "10m", maxIds: 100_000 } },

@@ -22,7 +22,7 @@ function socketsOf({ pid }: MillraceProcess): number {
   return links.filter((link) => link.startsWith("socket:")).length;
 }
 
-test("sr-03 Memory grows with each connection or reconnect", { timeout: 240_000 }, async () => {
+test("sr-03 Memory grows with each connection or reconnect", { timeout: 480_000 }, async () => {
   const messages = 100_000;
   const world = await opened({
     nodeOptions: probed,
@@ -53,7 +53,7 @@ test("sr-03 Memory grows with each connection or reconnect", { timeout: 240_000 
   expect(millrace.stderr).not.toContain("MaxListenersExceededWarning");
 });
 
-test("sr-04 Killed for memory despite flow control", { timeout: 240_000 }, async () => {
+test("sr-04 Killed for memory despite flow control", { timeout: 480_000 }, async () => {
   const messages = 400;
   const world = await opened({
     nodeOptions: ["--max-old-space-size=384"],
