@@ -4,7 +4,7 @@ import { chance, type Choose, choicesOf, pick, times } from "../support/random-c
 import { type EventKind, eventKinds, type PipelineOptions, type TrialScript } from "./trial-script.ts";
 
 /** In how many of a hundred scripts an option is on. */
-const share = { exactlyOnceSubscription: 35, exactlyOnce: 0, dedupe: 40 };
+const share = { exactlyOnceSubscription: 35, exactlyOnce: 40, dedupe: 40 };
 
 export function randomScript(seed: number): TrialScript {
   const choose = choicesOf(seed);
