@@ -11,7 +11,13 @@ import type { CallEnd, OpenCall } from "./append-call.ts";
 import { type AppendVerdict, classify, type StreamCallVerdict } from "./append-error.ts";
 import type { AppendRequest, Binding } from "./append-request.ts";
 import { AppendStream } from "./append-stream.ts";
-import { type Decided, type OffsetAnswer, OffsetWindow, type SealedState } from "./offset-window.ts";
+import {
+  type Decided,
+  type OffsetAnswer,
+  type OffsetOutcome,
+  OffsetWindow,
+  type SealedState,
+} from "./offset-window.ts";
 import type { Retirable } from "./request-pool.ts";
 import { askRowCount } from "./row-count.ts";
 import type { CallResult } from "./write-stream-calls.ts";
@@ -229,7 +235,7 @@ export class CommittedStream implements Binding {
     if (endsNextToo(verdict)) this.#seal(end);
     else if (this.#window.mustSeal) this.#seal();
     // Those in doubt are sent again; or they wait for the seal.
-    this.#report(this.#sealing ? decided.filter(({ outcome }) => outcome !== "bound") : decided, end);
+    this.#report(this.#sealing ? decided.filter(({ outcome }) => !stays(outcome)) : decided, end);
     this.#endIfDone();
     this.#events.changed();
   }
@@ -248,7 +254,8 @@ export class CommittedStream implements Binding {
       if (free.includes(append)) continue;
       const answer = this.#answers.get(append);
       this.#answers.delete(append);
-      append.binding = outcome === "bound" ? this : undefined;
+      append.binding = stays(outcome) ? this : undefined;
+      if (outcome === "kept") continue;
       if (outcome === "stored" || outcome === "found") this.#fruitful = true;
       if (outcome === "found") events.landed(append);
       else if (answer) events.answered(append, answer, this.#handle);
@@ -325,6 +332,11 @@ const offsetAnswers: Readonly<Record<AppendVerdict["kind"], OffsetAnswer>> = {
   quota: "unsure",
   setup: "unsure",
 };
+
+/** The append has to be sent again where it was. */
+function stays(outcome: OffsetOutcome): boolean {
+  return outcome === "bound" || outcome === "kept";
+}
 
 /** The same requests again would end the next connection as well. */
 function endsNextToo({ kind }: AppendVerdict): boolean {

@@ -50,7 +50,10 @@ export class CommittedStreams implements RequestPool {
   #closed = false;
   /** In a row, of streams that could not be created or were of no use. */
   #failures = 0;
+  /** When one more may be created, while there are others; monotonic milliseconds. */
   #createsAtMs = 0;
+  /** Of the last request that was looked at. */
+  #descriptor: Buffer = Buffer.alloc(0);
 
   constructor(options: CommittedStreamsOptions, events: RequestPoolEvents) {
     const { bounds, clock, log, observer } = options;
@@ -75,11 +78,14 @@ export class CommittedStreams implements RequestPool {
         );
       },
       failing: (verdict) => {
-        if (!this.#usable) events.failing(verdict);
+        if (this.#starved) events.failing(verdict);
       },
       mended: () => events.mended(),
       connected: () => events.resized(this.connections),
-      changed: () => this.#changed(),
+      changed: () => {
+        this.#sweep();
+        events.ready();
+      },
     };
   }
 
@@ -101,8 +107,10 @@ export class CommittedStreams implements RequestPool {
     for (const stream of this.#streams) if (stream.ageMs > maxAgeMs) this.#rotate(stream);
     const best = this.#best(bytes);
     if (best?.held === 0) return true;
+    const full = this.#streams.size >= this.#size.connections;
+    this.#descriptor = bytes;
+    if (full && this.#starved) this.#makeWay();
     if (this.#streams.size < this.#size.connections) this.#create();
-    else if (![...this.#streams].some((stream) => stream.fits(bytes))) this.#makeWay();
     return best !== undefined;
   }
 
@@ -138,6 +146,11 @@ export class CommittedStreams implements RequestPool {
     calls.close();
   }
 
+  /** No stream takes requests, now or soon. */
+  get #starved(): boolean {
+    return ![...this.#streams].some((stream) => stream.fits(this.#descriptor));
+  }
+
   get #held(): number {
     let held = 0;
     for (const stream of this.#streams) held += stream.held;
@@ -153,18 +166,10 @@ export class CommittedStreams implements RequestPool {
     return best;
   }
 
-  /** Some stream takes requests, now or soon. */
-  get #usable(): boolean {
-    return [...this.#streams].some(({ leaving }) => !leaving);
-  }
-
   #create(): void {
     const { clock, calls } = this.#options;
     if (this.#creating || this.#closed) return;
-    if (this.#createsAtMs > clock.monotonic()) {
-      this.#alarm.setAt(this.#createsAtMs);
-      return;
-    }
+    if (!this.#starved && this.#createsAtMs > clock.monotonic()) return;
     this.#creating = true;
     void calls.create(this.#closing.signal).then((result) => {
       this.#creating = false;
@@ -190,18 +195,22 @@ export class CommittedStreams implements RequestPool {
   /** Where others do the work, one more is tried later; else nothing can be sent, and the state says so. */
   #cannotCreate(verdict: StreamCallVerdict): void {
     const { clock, random } = this.#options;
-    if (!this.#usable) this.#events.failing(verdict);
-    else this.#createsAtMs = clock.monotonic() + backoffMs(this.#failures++, creationBackoff, random);
+    if (this.#starved) {
+      this.#events.failing(verdict);
+      return;
+    }
+    this.#createsAtMs = clock.monotonic() + backoffMs(this.#failures++, creationBackoff, random);
+    this.#alarm.setAt(this.#createsAtMs);
   }
 
-  #changed(): void {
+  /** Lets go of streams that are over. */
+  #sweep(): void {
     const over = [...this.#streams].filter((stream) => stream.over);
     for (const stream of over) {
       this.#streams.delete(stream);
       if (stream.lost) this.#noteLoss(stream);
       else this.#track(this.#finalize(stream.name, stream.rowCount));
     }
-    this.#events.ready();
   }
 
   #noteLoss(stream: CommittedStream): void {
@@ -243,6 +252,7 @@ export class CommittedStreams implements RequestPool {
     if (stream.leaving) return;
     this.#options.observer.writeStream("rotated");
     stream.retire();
+    this.#sweep();
   }
 
   /** The least busy one gives way to a stream for another schema. */

@@ -24,7 +24,7 @@ export type OffsetAnswer =
   /** The stream takes nothing any more. */
   | "lost";
 
-/** What is certain of an append. All but those that are `bound` have left the window. */
+/** What is certain of an append. All but those that are `bound` or `kept` have left the window. */
 export type OffsetOutcome =
   /** An answer said that the rows are in. */
   | "stored"
@@ -36,6 +36,8 @@ export type OffsetOutcome =
   | "displaced"
   /** Nobody knows. It has to be sent again where it was, once it is given back. */
   | "bound"
+  /** Behind one that is bound: it will be sent again where it was, after that. */
+  | "kept"
   /** Nobody will ever know. */
   | "unknown";
 
@@ -193,17 +195,17 @@ export class OffsetWindow<Append> {
   #afterDoubt(): Decided<Append>[] {
     const keep = this.#entries.findLastIndex((entry) => !isCertain(entry)) + 1;
     const free = this.#release(keep);
-    const bound: Decided<Append>[] = [];
-    for (const entry of this.#entries) {
-      if (entry.answer === "unsure") {
-        entry.unsure = true;
-        entry.away = true;
-        bound.push({ append: entry.append, outcome: "bound" });
-      }
+    const stay: Decided<Append>[] = [];
+    for (const entry of this.#entries.slice(0, this.#answered)) {
+      const { append, answer } = entry;
+      const bound = answer === "unsure";
+      if (bound) entry.unsure = true;
+      entry.away = bound;
       entry.answer = undefined;
+      stay.push({ append, outcome: bound ? "bound" : "kept" });
     }
     this.#answered = 0;
-    return [...bound, ...free];
+    return [...stay, ...free];
   }
 
   /** Lets appends go that are certainly not in. */

@@ -30,15 +30,21 @@ const fateOf: Readonly<Record<string, string>> = {
   good: "durable",
 };
 
-test(`every message has its one true fate (PROPERTY_SEED=${propertySeed}, ${runs} runs)`, async () => {
-  for (let run = 0; run < runs; run++) {
-    const { told, written, payloads } = await weather(propertySeed + run);
-    const expected = payloads.map(expectedFate);
-    expect(told, `PROPERTY_SEED=${propertySeed + run} PROPERTY_RUNS=1`).toEqual(expected);
-    const shouldBeWritten = expected.map((fate) => fate === "durable");
-    expect(written, `PROPERTY_SEED=${propertySeed + run} PROPERTY_RUNS=1`).toEqual(shouldBeWritten);
-  }
-}, 120_000);
+test.each(["atLeastOnce", "exactlyOnce"] as const)(
+  `every message has its one true fate, %s (PROPERTY_SEED=${propertySeed}, ${runs} runs)`,
+  async (delivery) => {
+    for (let run = 0; run < runs; run++) {
+      const { told, written, payloads, doubled } = await weather(propertySeed + run, delivery);
+      const expected = payloads.map(expectedFate);
+      const replay = `PROPERTY_SEED=${propertySeed + run} PROPERTY_RUNS=1`;
+      expect(told, replay).toEqual(expected);
+      const shouldBeWritten = expected.map((fate) => fate === "durable");
+      expect(written, replay).toEqual(shouldBeWritten);
+      if (delivery === "exactlyOnce") expect(doubled, replay).toEqual([]);
+    }
+  },
+  120_000,
+);
 
 interface Reckoning {
   readonly payloads: readonly string[];
@@ -46,10 +52,12 @@ interface Reckoning {
   readonly told: readonly string[];
   /** The server has its row. */
   readonly written: readonly boolean[];
+  /** Rows that it has more than once. */
+  readonly doubled: readonly string[];
 }
 
-async function weather(start: number): Promise<Reckoning> {
-  const storm = new AppendStorm(start);
+async function weather(start: number, delivery: "atLeastOnce" | "exactlyOnce"): Promise<Reckoning> {
+  const storm = new AppendStorm(start, delivery);
   const { clock } = storm;
   const to = storm.destination();
   void to.open(new AbortController().signal);
@@ -79,7 +87,8 @@ async function weather(start: number): Promise<Reckoning> {
   const told = delivered.flatMap((entry) =>
     entry.payloads.map((_, i) => (entry.outcomes ? word(entry.outcomes, i) : "no fate")),
   );
-  return { payloads, told, written: payloads.map((payload) => storm.stored.has(payload)) };
+  const doubled = [...storm.stored].filter(([, times]) => times > 1).map(([row]) => row);
+  return { payloads, told, written: payloads.map((payload) => storm.stored.has(payload)), doubled };
 }
 
 function batchOf(payloads: readonly string[], clock: VirtualClock): PayloadBatch {

@@ -5,7 +5,7 @@
 import { status } from "@grpc/grpc-js";
 import { pino } from "pino";
 import type { AppendObserver } from "../../src/bigquery/append-observer.ts";
-import { BigQueryDestination } from "../../src/bigquery/bigquery-destination.ts";
+import { BigQueryDestination, type BigQueryDestinationOptions } from "../../src/bigquery/bigquery-destination.ts";
 import { TableUnavailable } from "../../src/bigquery/tables.ts";
 import { type FakeAnswer, FakeAppendService, type SentRequest } from "./fake-append-service.ts";
 import { FakeWriteStreams } from "./fake-write-streams.ts";
@@ -32,12 +32,20 @@ export class AppendStorm {
   fields = ["a"];
   /** Nothing goes wrong any more but what rows bring about. */
   calm = false;
+  readonly #delivery: BigQueryDestinationOptions["delivery"];
   readonly #queues = new Map<number, SentRequest[]>();
 
-  constructor(start: number) {
+  /** @param delivery `exactlyOnce`: failures may hide an effect, and late requests have one */
+  constructor(start: number, delivery: BigQueryDestinationOptions["delivery"] = "atLeastOnce") {
+    this.#delivery = delivery;
     const choose = choicesOf(start);
     this.random = () => choose(0, 2 ** 31 - 1) / 2 ** 31;
     this.service.react = (request) => this.#react(request);
+    this.writeStreams.rowsFirst = this.#exactlyOnce && this.chance(0.5);
+  }
+
+  get #exactlyOnce(): boolean {
+    return this.#delivery === "exactlyOnce";
   }
 
   chance(share: number): boolean {
@@ -53,6 +61,7 @@ export class AppendStorm {
     const queue = this.#queues.get(request.call) ?? [];
     this.#queues.set(request.call, queue);
     queue.push(request);
+    if (this.#exactlyOnce && !this.calm && this.chance(0.02)) this.#disturbStreams();
     this.clock.setTimer(() => {
       const next = queue.shift();
       if (next) this.#serve(next);
@@ -64,41 +73,74 @@ export class AppendStorm {
     if (!this.calm && this.chance(0.06)) {
       // What came before the end may have been stored without an answer, in order.
       const lost = [request, ...this.#queues.get(request.call)!.splice(0)];
-      for (const each of lost.slice(0, this.below(lost.length + 1))) this.#store(each);
+      const stored = this.below(lost.length + 1);
+      for (const each of lost.slice(0, stored)) this.#effectOf(each);
       request.end({
         code: this.#pick([status.UNAVAILABLE, status.INTERNAL, status.PERMISSION_DENIED, status.ABORTED]),
       });
+      if (this.#exactlyOnce) this.#arriveLate(lost.slice(stored));
       return;
     }
     request.answer(this.#answerTo(request));
   }
 
+  /** What a cut connection has carried may take effect when others are open; on a default stream that is one more copy. */
+  #arriveLate(requests: readonly SentRequest[]): void {
+    const late = requests.slice(0, this.below(requests.length + 1));
+    for (const request of late) this.clock.setTimer(() => this.#effectOf(request), this.below(500));
+  }
+
   #answerTo(request: SentRequest): FakeAnswer {
-    const invalid = status.INVALID_ARGUMENT;
     if (!this.calm && this.chance(0.1)) {
       const code = this.#pick([status.ABORTED, status.RESOURCE_EXHAUSTED, status.NOT_FOUND, status.CANCELLED]);
-      return { error: { code, message: "for a while" } };
+      if (this.#exactlyOnce && this.chance(0.5)) this.#effectOf(request);
+      // With an offset a plain NOT_FOUND would mean the stream.
+      return { error: { code, message: "for a while", ...(code === status.NOT_FOUND && { storageError: 1 }) } };
     }
-    if (request.rows.length > 12) return { error: { code: invalid, message: "request too large" } };
-    if (!request.rows.every((row) => this.#hasColumn(row))) {
+    const answer = this.#effectOf(request);
+    return !answer.error && this.chance(0.05) ? { updatedSchema: {} } : answer;
+  }
+
+  /** Stores the rows if they can be. Returns the answer to that. */
+  #effectOf(request: SentRequest): FakeAnswer {
+    const refusal = this.#refusalOf(request);
+    if (this.#exactlyOnce) {
+      const answer = this.writeStreams.append(request, refusal);
+      if (!answer.error) this.#store(request);
+      return answer;
+    }
+    if (!refusal) this.#store(request);
+    return refusal ?? {};
+  }
+
+  #refusalOf({ rows }: SentRequest): FakeAnswer | undefined {
+    const invalid = status.INVALID_ARGUMENT;
+    if (rows.length > 12) return { error: { code: invalid, message: "request too large" } };
+    if (!rows.every((row) => this.#hasColumn(row))) {
       return { error: { code: invalid, message: "extra", storageError: 7 } };
     }
-    const poisoned = [...request.rows.entries()].filter(([, row]) => row.startsWith("poison"));
+    const poisoned = [...rows.entries()].filter(([, row]) => row.startsWith("poison"));
     if (poisoned.length > 0) {
       const named = poisoned.filter((_, i) => i === 0 || this.chance(0.5));
       return { error: { code: invalid }, rowErrors: named.map(([index]) => ({ index, message: "poison" })) };
     }
-    if (request.rows.some((row) => row.startsWith("mystery"))) return { error: { code: invalid, message: "no" } };
-    this.#store(request);
-    return this.chance(0.05) ? { updatedSchema: {} } : {};
+    return rows.some((row) => row.startsWith("mystery")) ? { error: { code: invalid, message: "no" } } : undefined;
   }
 
   #store({ rows }: SentRequest): void {
-    if (rows.length > 12 || rows.some((row) => /^(?:poison|mystery)/.test(row) || !this.#hasColumn(row))) return;
     for (const row of rows) {
       this.stored.set(row, (this.stored.get(row) ?? 0) + 1);
       this.table.push(row);
     }
+  }
+
+  /** Calls about write streams fail at times, and others finalize streams. */
+  #disturbStreams(): void {
+    const { streams, creationFailures, finalizationFailures } = this.writeStreams;
+    const failure = { code: this.#pick([status.UNAVAILABLE, status.RESOURCE_EXHAUSTED, status.PERMISSION_DENIED]) };
+    if (this.chance(0.2)) creationFailures.push(failure);
+    if (this.chance(0.2)) finalizationFailures.push(failure);
+    if (this.chance(0.1)) [...streams.values()][this.below(streams.size)]!.finalized = true;
   }
 
   #pick<T>(from: readonly T[]): T {
@@ -127,7 +169,7 @@ export class AppendStorm {
         },
         schemaRefreshIntervalMs: 60_000,
         refusedHoldsKey,
-        delivery: "atLeastOnce",
+        delivery: this.#delivery,
         clock,
         log: pino({ level: "silent" }),
         observer,

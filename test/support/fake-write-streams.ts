@@ -7,7 +7,7 @@ import { ModelWriteStream } from "./model-write-stream.ts";
 const prefix = "projects/p/datasets/d/tables/t/streams/";
 
 const codes = { exists: 6, beyond: 11, lost: 3, refused: 3 } as const;
-const storageErrors = { exists: 8, beyond: 9, lost: 6, refused: 0 } as const;
+const storageErrors = { exists: 8, beyond: 9, lost: 6 } as const;
 
 export class FakeWriteStreams implements WriteStreamCalls {
   /** Name → stream, in the order of their creation. */
@@ -56,17 +56,19 @@ export class FakeWriteStreams implements WriteStreamCalls {
     this.isClosed = true;
   }
 
-  /** Lets a request take effect. Returns what the server answers. */
-  append({ openedTo, offset, rows }: SentRequest): FakeAnswer {
+  /**
+   * Lets a request take effect, unless its rows are refused. Returns what the server answers.
+   *
+   * @param refusal answer to rows that the table does not take
+   */
+  append({ openedTo, offset, rows }: SentRequest, refusal?: FakeAnswer): FakeAnswer {
     const stream = this.streams.get(openedTo);
     if (!stream) return { error: { code: 5, message: "no such stream", storageError: 3 } };
     if (offset === undefined) throw new Error("a request to a stream of our own has no offset");
-    const result = stream.append({ offset, rows });
+    const result = stream.append({ offset, rows }, refusal !== undefined);
     if (result === "stored") return {};
-    const error = { code: codes[result], message: result, storageError: storageErrors[result] };
-    if (result !== "refused") return { error };
-    const bad = [...rows.keys()].filter((index) => rows[index]!.startsWith("poison"));
-    return { error, rowErrors: bad.map((index) => ({ index, message: "poison" })) };
+    if (result === "refused") return refusal ?? { error: { code: codes.refused, message: "extra", storageError: 7 } };
+    return { error: { code: codes[result], message: result, storageError: storageErrors[result] } };
   }
 }
 

@@ -19,14 +19,13 @@ export class ModelWriteStream {
     this.#rowsFirst = rowsFirst;
   }
 
-  append({ offset, rows }: ModelAppend): "stored" | "exists" | "beyond" | "refused" | "lost" {
+  /** @param isRefused the table does not take these rows */
+  append({ offset, rows }: ModelAppend, isRefused: boolean): "stored" | "exists" | "beyond" | "refused" | "lost" {
     if (this.finalized) return "lost";
-    if (this.outdated) return "refused";
-    const bad = rows.some((row) => row.startsWith("poison"));
-    if (bad && this.#rowsFirst) return "refused";
+    if (this.outdated || (isRefused && this.#rowsFirst)) return "refused";
     if (offset < this.rows.length) return "exists";
     if (offset > this.rows.length) return "beyond";
-    if (bad) return "refused";
+    if (isRefused) return "refused";
     this.rows.push(...rows);
     return "stored";
   }
