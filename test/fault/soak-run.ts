@@ -42,8 +42,12 @@ const perSecond = 300;
 const sliceMs = 50;
 const probeEveryMs = 5000;
 const probesPerMinute = 60_000 / probeEveryMs;
-/** Code is compiled and buffers find their size. */
-const warmUpShare = 0.15;
+/**
+ * Before the minutes that count: code is compiled, in rare paths too, and buffers find their size. Faults come more
+ * often, so that no path is new later.
+ */
+const warmUpMs = 120_000;
+const warmUpFaults = 5;
 const maxSlopeMB = 1;
 const maxUnsettled = 20_000;
 const settleTimeoutMs = 300_000;
@@ -52,7 +56,7 @@ const megabyte = 2 ** 20;
 export async function soak({ minutes, seed, exactlyOnce, onProgress }: SoakOptions): Promise<SoakReport> {
   const choose = choicesOf(seed);
   const world = await World.open({
-    faults: faultsOf(seed),
+    faults: faultsOf(seed, warmUpFaults),
     nodeOptions: probed,
     subscription: { enableExactlyOnceDelivery: exactlyOnce },
     pipeline: {
@@ -64,7 +68,8 @@ export async function soak({ minutes, seed, exactlyOnce, onProgress }: SoakOptio
     const steady = await world.start().ready();
     const start = performance.now();
     const elapsed = (): number => performance.now() - start;
-    const endMs = minutes * 60_000;
+    const endMs = warmUpMs + minutes * 60_000;
+    setTimeout(() => calmDown(world, seed), warmUpMs).unref();
     const heap: { readonly x: number; readonly y: number }[] = [];
     const replicas = killAndStart(world, choose, () => elapsed() < endMs);
     const probes = probeHeap(steady, heap, elapsed, () => elapsed() < endMs);
@@ -84,29 +89,35 @@ export async function soak({ minutes, seed, exactlyOnce, onProgress }: SoakOptio
 }
 
 /** Every kind of failure, now and then, for as long as it takes. */
-function faultsOf(seed: number): Partial<FaultScript> {
+function faultsOf(seed: number, often = 1): FaultScript {
   const rowErrorsContaining = { bytes: Buffer.from(refusedText).toString("hex"), message: "Not wanted", atMost: 1 };
   const append = { method: "AppendRows", seed, rowErrorsContaining };
   return {
     bigquery: [
-      { ...append, probability: 0.01, status: "UNAVAILABLE" },
-      { ...append, probability: 0.01, disconnect: "after" },
-      { ...append, probability: 0.01, reset: "before" },
-      { ...append, probability: 0.01, error: { status: "INTERNAL", message: "Scripted refusal" } },
-      { ...append, probability: 0.02, delayMs: 500 },
-      { ...append, probability: 0.01, goaway: true },
+      { ...append, probability: 0.01 * often, status: "UNAVAILABLE" },
+      { ...append, probability: 0.01 * often, disconnect: "after" },
+      { ...append, probability: 0.01 * often, reset: "before" },
+      { ...append, probability: 0.01 * often, error: { status: "INTERNAL", message: "Scripted refusal" } },
+      { ...append, probability: 0.02 * often, delayMs: 500 },
+      { ...append, probability: 0.01 * often, goaway: true },
       { method: "AppendRows", rowErrorsContaining },
-      { method: "tables.get", seed, probability: 0.2, status: "UNAVAILABLE" },
+      { method: "tables.get", seed, probability: 0.2 * often, status: "UNAVAILABLE" },
     ],
     pubsub: [
-      { method: "StreamingPull.deliver", seed, probability: 0.005, status: "UNAVAILABLE", done: true },
-      { method: "StreamingPull.deliver", seed, probability: 0.002, disconnect: "after" },
-      { method: "Acknowledge", seed, probability: 0.02, status: "UNAVAILABLE" },
-      { method: "Acknowledge", seed, probability: 0.01, status: "DEADLINE_EXCEEDED", done: true },
-      { method: "ModifyAckDeadline", seed, probability: 0.05, status: "UNAVAILABLE" },
-      { method: "Publish", seed, probability: 0.05, status: "UNAVAILABLE" },
+      { method: "StreamingPull.deliver", seed, probability: 0.005 * often, status: "UNAVAILABLE", done: true },
+      { method: "StreamingPull.deliver", seed, probability: 0.002 * often, disconnect: "after" },
+      { method: "Acknowledge", seed, probability: 0.02 * often, status: "UNAVAILABLE" },
+      { method: "Acknowledge", seed, probability: 0.01 * often, status: "DEADLINE_EXCEEDED", done: true },
+      { method: "ModifyAckDeadline", seed, probability: 0.05 * often, status: "UNAVAILABLE" },
+      { method: "Publish", seed, probability: 0.05 * often, status: "UNAVAILABLE" },
     ],
   };
+}
+
+function calmDown(world: World, seed: number): void {
+  const { pubsub, bigquery } = faultsOf(seed);
+  world.pubsub.faults.replace(pubsub);
+  world.bigquery.faults.replace(bigquery);
 }
 
 function publishSlice(world: World, choose: Choose): void {
@@ -168,7 +179,7 @@ function reportOf(
   },
 ): SoakReport {
   const { heap, seed, seconds, restarts } = run;
-  const warm = heap.slice(Math.floor(heap.length * warmUpShare));
+  const warm = heap.filter(({ x }) => x >= warmUpMs);
   const slope = (slopeOf(warm) * 600_000) / megabyte;
   const problems = [...run.problems];
   if (ledger.lost.length > 0) problems.push(`${ledger.lost.length} messages are lost`);
