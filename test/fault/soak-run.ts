@@ -101,7 +101,7 @@ function faultsOf(seed: number, often = 1): FaultScript {
       { ...append, probability: 0.02 * often, delayMs: 500 },
       { ...append, probability: 0.01 * often, goaway: true },
       { method: "AppendRows", rowErrorsContaining },
-      { method: "tables.get", seed, probability: 0.2 * often, status: "UNAVAILABLE" },
+      { method: "tables.get", seed, probability: 0.1 * often, status: "UNAVAILABLE" },
     ],
     pubsub: [
       { method: "StreamingPull.deliver", seed, probability: 0.005 * often, status: "UNAVAILABLE", done: true },
