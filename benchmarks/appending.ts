@@ -66,6 +66,7 @@ const destination = new BigQueryDestination(
     batch: { maxBytes: 1 << 20, maxRows: 50_000, maxDelayMs: 20 },
     append: { maxInFlight: 8, minConnections: 1, maxConnections: 4, maxRequestBytes: 9 << 20 },
     schemaRefreshIntervalMs: 60_000,
+    maxRowBytes: 25 * 1024 * 1024,
     refusedHoldsKey: false,
     delivery,
     clock: systemClock,

@@ -167,7 +167,7 @@ export const pipelineSchema = map({
     maxOutstandingBytes: size(
       "100MiB",
       { min: "1MiB", max: "16GiB" },
-      "Bytes of messages that may be held at once; then pulling waits.",
+      "Memory for what is held at once: five eighths for messages (then pulling waits), a quarter for rows and an eighth for dead letters under way.",
     ),
   }).prefault({}),
   leases: leases.prefault({}),

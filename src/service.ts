@@ -15,6 +15,7 @@ import { IdMemory } from "./dedupe/id-memory.ts";
 import { type HttpServer, startHttpServer } from "./http/server.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import type { Credentials } from "./lib/endpoint.ts";
+import { sharesOf } from "./lib/memory-share.ts";
 import { version } from "./lib/version.ts";
 import { observeAppends, observeBreaker, observeDedupe, observePipeline, observePull } from "./observers.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -148,12 +149,13 @@ function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: S
   const { name, subscription, bigquery, deadLetter, breaker, pull, leases, batch, append } = config;
   const metrics = new PipelineMetrics(name);
   const common = { ...surroundings, log: surroundings.log.child({ pipeline: name }) };
+  const memory = sharesOf(pull.maxOutstandingBytes);
   const pulled = new StreamingPull({
     ...common,
     subscription,
     endpoint: endpoints.pubsub,
     observer: observePull(metrics),
-    pull,
+    pull: { ...pull, maxOutstandingBytes: memory.messages },
     leases: {
       minDurationPerAckExtensionMs: leases.minDurationPerAckExtension,
       maxDurationPerAckExtensionMs: leases.maxDurationPerAckExtension,
@@ -171,6 +173,7 @@ function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: S
     observer: observeAppends(metrics),
     batch: { maxBytes: batch.maxBytes, maxRows: batch.maxRows, maxDelayMs: batch.maxDelay },
     append,
+    maxRowBytes: memory.rows,
     schemaRefreshIntervalMs: config.schemaRefreshInterval,
     refusedHoldsKey: deadLetter.topic === undefined,
   });
@@ -180,6 +183,7 @@ function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: S
       : new DeadLetterTopic({
           ...common,
           topic: deadLetter.topic,
+          maxLetterBytes: memory.letters,
           maxDeliveryAttempts: deadLetter.maxDeliveryAttempts,
           subscription,
           pipeline: name,

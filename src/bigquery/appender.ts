@@ -3,6 +3,7 @@
  * the destination for what only it can do (look at the table again, transcode again).
  */
 import type { Refusal } from "../errors.ts";
+import type { MemoryShare } from "../lib/memory-share.ts";
 import { backoffMs } from "../lib/retry.ts";
 import type { Transcoder } from "../transcode/transcoder.ts";
 import type { AppendAnswer } from "./append-answer.ts";
@@ -17,6 +18,7 @@ import type { Retirable } from "./request-pool.ts";
 import { SendQueue, type SendQueueOptions } from "./send-queue.ts";
 
 export interface AppenderOptions extends SendQueueOptions {
+  readonly memory: MemoryShare;
   /** There may be room for another request, or another state to show. */
   progressed(): void;
   /**
@@ -76,13 +78,19 @@ export class Appender {
 
   /** Another request would be sent soon. */
   get room(): boolean {
-    return this.#queue.empty && this.#parking.batches < maxParkedBatches;
+    const { memory } = this.#options;
+    return this.#queue.empty && this.#parking.batches < maxParkedBatches && (memory.hasRoom || this.#atRest);
+  }
+
+  /** No request is under way: the next one may go whatever it takes. */
+  get #atRest(): boolean {
+    return this.#queue.idle && this.#parking.batches === 0;
   }
 
   /** What keeps rows from being stored; undefined when nothing does. */
   get trouble(): holds.Trouble | undefined {
     if (this.#queue.hold) return this.#queue.hold;
-    if (this.#queue.idle && this.#parking.batches === 0) return undefined;
+    if (this.#atRest) return undefined;
     return this.#trouble ?? (this.#refused.lasting ? holds.unnamedRefusals : undefined);
   }
 

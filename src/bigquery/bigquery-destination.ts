@@ -8,6 +8,7 @@ import type { Logger } from "pino";
 import type { Destination } from "../destination.ts";
 import { SetupError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { MemoryShare } from "../lib/memory-share.ts";
 import { version } from "../lib/version.ts";
 import { type MessageBatch, Outcomes, type PipelineState } from "../message.ts";
 import { tableName } from "../schema/table-reference.ts";
@@ -31,6 +32,8 @@ export interface BigQueryDestinationOptions extends RemoteTable {
   /** `exactlyOnce`: an append that is repeated is never written twice. See docs/delivery-guarantees.md. */
   readonly delivery: "atLeastOnce" | "exactlyOnce";
   readonly batch: BatchOptions;
+  /** Bytes that the rows of requests under way may take, gRPC's frames included. */
+  readonly maxRowBytes: number;
   readonly append: AppendOptions;
   readonly schemaRefreshIntervalMs: number;
   /**
@@ -76,7 +79,8 @@ export class BigQueryDestination implements Destination {
     const { random } = parts;
     const writeStream = `${tableName(options.table)}/streams/_default`;
     const traceId = `millrace:${version()}`;
-    const common = { append, clock, observer, refusedHoldsKey };
+    const memory = new MemoryShare(options.maxRowBytes);
+    const common = { append, clock, observer, refusedHoldsKey, memory };
     this.#watch = new SchemaWatch({
       fetch: parts.fetchTable,
       intervalMs: () => this.#schemaIntervalMs,

@@ -3,7 +3,9 @@
  * leave as requests. Messages with an unknown field wait for a look at the table before they are refused.
  */
 import type { Clock, Timer } from "../lib/clock.ts";
+import type { MemoryShare } from "../lib/memory-share.ts";
 import type { Transcoder } from "../transcode/transcoder.ts";
+import type { RowBatch } from "../write/row-batch.ts";
 import type { AppendOptions, BatchOptions } from "./append-options.ts";
 import { AppendRequest } from "./append-request.ts";
 import { Batcher } from "./batcher.ts";
@@ -24,6 +26,7 @@ export interface IntakeOptions extends Omit<RowWriterOptions, "lanes" | "held"> 
   readonly writeStream: string;
   readonly traceId: string;
   readonly clock: Clock;
+  readonly memory: MemoryShare;
   /** Another request would be sent soon. */
   readonly room: () => boolean;
   readonly submit: (request: AppendRequest) => void;
@@ -39,6 +42,8 @@ export class Intake {
   readonly #lanes: KeyLanes;
   readonly #held: HeldMessages;
   readonly #writer: RowWriter;
+  /** The rows that the budget is charged for. */
+  readonly #submitted = new Set<RowBatch>();
   #transcoder: Transcoder | undefined;
   #requests = 0;
   #hurry = false;
@@ -54,6 +59,7 @@ export class Intake {
       clock,
       create: (transcoder) =>
         new PendingRows(this.#batches.take(), transcoder, (rows) => {
+          if (this.#submitted.delete(rows)) options.memory.discharge(memoryOf(rows));
           this.#batches.give(rows);
         }),
       onDue: () => this.pump(),
@@ -128,6 +134,8 @@ export class Intake {
     const due = this.#batcher.due || (this.#hurry && idle && this.#batcher.filled);
     if (!due || !this.#options.room()) return false;
     const { pending, readyAtMs } = this.#batcher.take();
+    this.#submitted.add(pending.rows);
+    this.#options.memory.charge(memoryOf(pending.rows));
     this.#options.submit(new AppendRequest(pending, this.#requests++, readyAtMs));
     return true;
   }
@@ -192,4 +200,9 @@ export class Intake {
     this.#resting?.cancel();
     this.#batcher.close();
   }
+}
+
+/** Bytes that rows take on their way: once as they are kept for another try, once more as gRPC's frame. */
+function memoryOf(rows: RowBatch): number {
+  return 2 * rows.byteLength;
 }

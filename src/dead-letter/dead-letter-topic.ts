@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { type Clock, pause } from "../lib/clock.ts";
 import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts";
 import { LimitedLog } from "../lib/limited-log.ts";
+import { MemoryShare } from "../lib/memory-share.ts";
 import { LoggedState } from "../lib/logged-state.ts";
 import { callUnary, detailsOf, routingHeader, statusOf } from "../lib/raw-call.ts";
 import { backoffMs } from "../lib/retry.ts";
@@ -23,6 +24,8 @@ import {
 export interface DeadLetterTopicOptions extends LetterOrigin, LetterLimits {
   /** `projects/P/topics/T` */
   readonly topic: string;
+  /** Bytes that requests under way may take, gRPC's frames included. */
+  readonly maxLetterBytes: number;
   readonly endpoint: Endpoint;
   readonly credentials: Credentials | undefined;
   /** Asks for the topic that the messages come from; undefined when that cannot be seen. Never rejects. */
@@ -47,6 +50,13 @@ interface Round {
   readonly results: PublishResult[];
   /** A letter of the round is not published. */
   broken: boolean;
+}
+
+/** What became of one request: the letters in it, and the first one behind it. */
+interface Published {
+  readonly result: PublishResult;
+  readonly sent: readonly Posting[];
+  readonly reached: number;
 }
 
 const published: PublishResult = { ok: true };
@@ -78,6 +88,7 @@ export class DeadLetterTopic implements DeadLetterQueue {
   readonly #client: grpc.Client;
   readonly #metadata: grpc.Metadata;
   readonly #turns = new Turns(maxRequestsInFlight);
+  readonly #memory: MemoryShare;
   /** The last work of each ordering key under way: letters of a key are published one request after the other. */
   readonly #keys = new Map<string, Promise<void>>();
   /** Aborted when the end is near, and at the end. */
@@ -89,6 +100,7 @@ export class DeadLetterTopic implements DeadLetterQueue {
   constructor(options: DeadLetterTopicOptions) {
     this.#options = options;
     const { topic, endpoint, credentials, clock, log } = options;
+    this.#memory = new MemoryShare(options.maxLetterBytes);
     this.#told = new LoggedState("ACTIVE", log, { topic }, "the dead-letter topic changed its state");
     this.#client = openClient(endpoint, credentials);
     this.#refusalLog = new LimitedLog(log, clock);
@@ -164,12 +176,24 @@ export class DeadLetterTopic implements DeadLetterQueue {
   }
 
   /** Publishes as many letters as a request takes, from `from` on. */
-  async #publishFrom(
+  async #publishFrom(round: Round, postings: readonly Posting[], from: number): Promise<Published> {
+    let { sent, reached }: Pick<Published, "sent" | "reached"> = { sent: [], reached: from };
+    const result = await this.#memory.take(() => {
+      const request = new PublishRequest(this.#options.topic);
+      ({ sent, reached } = this.#fill(request, round, postings, from));
+      const done = sent.length === 0 ? Promise.resolve(published) : this.#sendUntilAnswered(request.bytes);
+      // Kept for another try, and once more as gRPC's frame.
+      return { bytes: 2 * request.bytes.length, done };
+    });
+    return { result, sent, reached };
+  }
+
+  #fill(
+    request: PublishRequest,
     round: Round,
     postings: readonly Posting[],
     from: number,
-  ): Promise<{ readonly result: PublishResult; readonly sent: readonly Posting[]; readonly reached: number }> {
-    const request = new PublishRequest(this.#options.topic);
+  ): Pick<Published, "sent" | "reached"> {
     const sent: Posting[] = [];
     let reached = from;
     for (; reached < postings.length; reached++) {
@@ -178,8 +202,7 @@ export class DeadLetterTopic implements DeadLetterQueue {
       if (!request.add(message)) break;
       sent.push(postings[reached]!);
     }
-    const result = sent.length === 0 ? published : await this.#sendUntilAnswered(request.bytes);
-    return { result, sent, reached };
+    return { sent, reached };
   }
 
   /** Undefined for a letter that is not to be published (any more); its result is noted. */

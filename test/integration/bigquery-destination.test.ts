@@ -64,6 +64,7 @@ function destination(options: Partial<BigQueryDestinationOptions> = {}): BigQuer
     batch: { maxBytes: 1 << 20, maxRows: 500, maxDelayMs: 5 },
     append: { maxInFlight: 8, minConnections: 1, maxConnections: 1, maxRequestBytes: 9 << 20 },
     schemaRefreshIntervalMs: 60_000,
+    maxRowBytes: 25 * 1024 * 1024,
     refusedHoldsKey: false,
     delivery: "atLeastOnce",
     clock: systemClock,

@@ -33,6 +33,7 @@ beforeEach(async () => {
     batch: { maxBytes: 1 << 20, maxRows: 700, maxDelayMs: 5 },
     append: { maxInFlight: 4, minConnections: 3, maxConnections: 3, maxRequestBytes: 9 << 20 },
     schemaRefreshIntervalMs: 60_000,
+    maxRowBytes: 25 * 1024 * 1024,
     refusedHoldsKey: false,
     delivery: "atLeastOnce",
     clock: systemClock,

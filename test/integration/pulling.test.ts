@@ -171,6 +171,7 @@ describePubSubServers("pulling", (server) => {
     const letters = new DeadLetterTopic({
       topic: dead.topic,
       maxDeliveryAttempts: 5,
+      maxLetterBytes: 12 * 1024 * 1024,
       sourceTopic: async () => undefined,
       subscription: name,
       pipeline: "orders",

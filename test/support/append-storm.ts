@@ -168,6 +168,7 @@ export class AppendStorm {
           maxRequestBytes: 9000,
         },
         schemaRefreshIntervalMs: 60_000,
+        maxRowBytes: 25 * 1024 * 1024,
         refusedHoldsKey,
         delivery: this.#delivery,
         clock,

@@ -74,6 +74,7 @@ export class DestinationRig {
         batch: { maxBytes: 1 << 20, maxRows: 1000, maxDelayMs: 20 },
         append: { maxInFlight: 2, minConnections: 1, maxConnections: 1, maxRequestBytes: 9 << 20 },
         schemaRefreshIntervalMs: 60_000,
+        maxRowBytes: 25 * 1024 * 1024,
         refusedHoldsKey: false,
         delivery: "atLeastOnce",
         clock: this.clock,

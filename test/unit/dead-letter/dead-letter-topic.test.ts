@@ -27,6 +27,7 @@ function open(changes: Partial<DeadLetterTopicOptions> = {}): DeadLetterTopic {
   const topic = new DeadLetterTopic({
     topic: topicName,
     maxDeliveryAttempts: 5,
+    maxLetterBytes: 12 * 1024 * 1024,
     sourceTopic: async () => undefined,
     subscription: "projects/acme/subscriptions/orders",
     pipeline: "orders",

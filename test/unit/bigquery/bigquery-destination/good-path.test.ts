@@ -94,3 +94,22 @@ test("an empty batch is done at once", async () => {
   const outcomes = await to.deliver(rig.batchOf([]), new AbortController().signal);
   expect(outcomes.length).toBe(0);
 });
+
+test("requests under way have a share of the memory: beyond it one goes at a time, whatever its size", async () => {
+  // Ten bytes are less than one row counted twice.
+  const to = await rig.opened({
+    maxRowBytes: 10,
+    batch: { maxBytes: 1, maxRows: 1, maxDelayMs: 0 },
+    append: { maxInFlight: 8, minConnections: 1, maxConnections: 1, maxRequestBytes: 1000 },
+  });
+  const delivered = rig.deliver(to, ["first", "second", "third"]);
+  await rig.clock.advance(1000);
+  const sent: string[][] = [];
+  for (let i = 0; i < 3; i++) {
+    sent.push(rig.service.requests.flatMap(({ rows }) => rows));
+    rig.last().answer();
+    await rig.clock.advance(1);
+  }
+  expect(sent).toEqual([["first"], ["first", "second"], ["first", "second", "third"]]);
+  expect(fates(delivered)).toEqual(["durable", "durable", "durable"]);
+});
