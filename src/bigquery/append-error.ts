@@ -187,9 +187,11 @@ const offsetByStatus: Readonly<Record<number, AppendVerdict | undefined>> = {
   [status.NOT_FOUND]: streamLost,
 };
 
+const invalidArgument: number = status.INVALID_ARGUMENT;
+
 function byOffset({ code, storageError, message }: AppendFailure): AppendVerdict | undefined {
   if (storageError !== 0) return offsetByStorageCode[storageError as StorageErrorCode];
-  if (code === status.INVALID_ARGUMENT && /stream .*finalized/i.test(message)) return streamLost;
+  if (code === invalidArgument && /stream .*finalized/i.test(message)) return streamLost;
   return offsetByStatus[code];
 }
 

@@ -63,7 +63,7 @@ interface Entry<Append> {
 
 export class OffsetWindow<Append> {
   /** In the order of their offsets, without gaps: those with an answer, those that wait for one, those to be sent again. */
-  #entries: Entry<Append>[] = [];
+  readonly #entries: Entry<Append>[] = [];
   #end = 0;
   #answered = 0;
   #awaited = 0;

@@ -96,7 +96,7 @@ function readRowCount(response: Buffer): number {
   let rows = 0;
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
-    if (tag >>> 3 === 1) rows = Number(reader.int64().toString());
+    if (tag >>> 3 === 1) rows = protobuf.util.LongBits.from(reader.int64()).toNumber();
     else reader.skipType(tag & 7);
   }
   return rows;
