@@ -11,6 +11,8 @@ import { propertySeed } from "../support/property-seed.ts";
 
 const runs = Number(process.env["PROPERTY_RUNS"] ?? 60);
 
+type Guarantee = "atLeastOnce" | "exactlyOnce";
+
 interface Message {
   readonly key: string;
   readonly number: number;
@@ -119,8 +121,8 @@ function kindOf(storm: AppendStorm): string {
 }
 
 /** Rows that were first stored after a later one of their key. */
-async function swaps(seed: number, deadLetters: boolean): Promise<readonly string[]> {
-  const storm = new AppendStorm(seed);
+async function swaps(seed: number, deadLetters: boolean, delivery: Guarantee): Promise<readonly string[]> {
+  const storm = new AppendStorm(seed, delivery);
   const to = storm.destination(!deadLetters);
   const broker = new Broker(storm, to, deadLetters);
   void to.open(new AbortController().signal);
@@ -154,11 +156,20 @@ function swapsOf(key: string, messages: readonly Message[], table: readonly stri
   return first.filter((number, i) => i > 0 && number < first[i - 1]!).map((number) => `${key} ${number}`);
 }
 
-for (const deadLetters of [true, false]) {
-  test(`with${deadLetters ? "" : "out"} dead letters no row overtakes another of its key (PROPERTY_SEED=${propertySeed}, ${runs} runs)`, async () => {
+const cases = [
+  [true, "atLeastOnce"],
+  [false, "atLeastOnce"],
+  [true, "exactlyOnce"],
+  [false, "exactlyOnce"],
+] as const;
+
+test.each(cases)(
+  `dead letters %s, %s: no row overtakes another of its key (PROPERTY_SEED=${propertySeed}, ${runs} runs)`,
+  async (deadLetters, delivery) => {
     for (let run = 0; run < runs; run++) {
       const seed = propertySeed + run;
-      expect(await swaps(seed, deadLetters), `PROPERTY_SEED=${seed} PROPERTY_RUNS=1`).toEqual([]);
+      expect(await swaps(seed, deadLetters, delivery), `PROPERTY_SEED=${seed} PROPERTY_RUNS=1`).toEqual([]);
     }
-  }, 240_000);
-}
+  },
+  240_000,
+);
