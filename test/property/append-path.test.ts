@@ -37,10 +37,11 @@ test.each(["atLeastOnce", "exactlyOnce"] as const)(
       const { told, written, payloads, doubled } = await weather(propertySeed + run, delivery);
       const expected = payloads.map(expectedFate);
       const replay = `PROPERTY_SEED=${propertySeed + run} PROPERTY_RUNS=1`;
-      expect(told, replay).toEqual(expected);
       const shouldBeWritten = expected.map((fate) => fate === "durable");
-      expect(written, replay).toEqual(shouldBeWritten);
-      if (delivery === "exactlyOnce") expect(doubled, replay).toEqual([]);
+      expect({ replay, told, written }).toEqual({ replay, told: expected, written: shouldBeWritten });
+      // The default stream may write twice what it did not answer.
+      const notAllowed = delivery === "exactlyOnce" ? doubled : [];
+      expect({ replay, notAllowed }).toEqual({ replay, notAllowed: [] });
     }
   },
   120_000,

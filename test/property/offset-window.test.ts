@@ -146,10 +146,19 @@ test(`each row exactly once (PROPERTY_SEED=${propertySeed}, ${runs} runs)`, () =
     const good = all.filter((row) => row.startsWith("good"));
     const inTable = writer.streams.flatMap(({ rows }) => rows);
     const seed = `PROPERTY_SEED=${propertySeed + run} PROPERTY_RUNS=1`;
-    expect(writer.done, seed).toBe(true);
-    expect([...inTable].sort(), seed).toEqual([...good].sort());
-    expect([...writer.told].sort(), seed).toEqual([...good].sort());
-    expect([...writer.refused].sort(), seed).toEqual(all.filter(isBad).sort());
+    expect({
+      seed,
+      done: writer.done,
+      inTable: inTable.toSorted(),
+      told: [...writer.told].sort(),
+      refused: [...writer.refused].sort(),
+    }).toEqual({
+      seed,
+      done: true,
+      inTable: good.toSorted(),
+      told: good.toSorted(),
+      refused: all.filter(isBad).sort(),
+    });
     seals += writer.seals;
   }
   // Otherwise the hardest way was never gone.
