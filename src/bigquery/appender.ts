@@ -263,7 +263,8 @@ export class Appender {
 
   /** New rows have to come in: one of them may show what is wrong. So where room is short, rows that wait become messages again. */
   #retryInVain(request: AppendRequest): void {
-    if (this.#parking.batches + 1 >= maxParkedBatches) this.#options.transcodeAgain(request);
+    const roomIsShort = this.#parking.batches + 1 >= maxParkedBatches || !this.#options.memory.hasRoom;
+    if (roomIsShort) this.#options.transcodeAgain(request);
     else this.#queue.putBack([request]);
     this.#goOn();
   }

@@ -158,3 +158,15 @@ test("while nothing is taken, one request at a time is tried again, and the stat
   expect(rig.service.requests.length - before).toBeLessThan((600 / 5) * 21);
   expect(rig.events.filter((event) => event.startsWith("refused"))).toEqual([]);
 });
+
+test("nor does a single one that takes all the memory that rows may have", async () => {
+  const to = await rig.opened({ maxRowBytes: 1 });
+  rig.service.react = ({ rows }) =>
+    rows.includes("poison") ? { error: { code: status.INVALID_ARGUMENT, message: "something about a row" } } : stored;
+  const poisoned = rig.deliver(to, ["poison"]);
+  await rig.clock.advance(10_000);
+  const good = rig.deliver(to, ["good"]);
+  await rig.clock.advance(20_000);
+  expect(fates(good)).toEqual(["durable"]);
+  expect(fates(poisoned)).toEqual(["ROW_REJECTED"]);
+});
