@@ -3,8 +3,11 @@ import type { RefusalCode } from "../errors.ts";
 /** Why a request is sent again. */
 export type RetryReason = "unavailable" | "quota" | "setup" | "schema" | "rowErrors" | "isolate" | "split" | "offset";
 
-/** What becomes of write streams of our own. `rotated`: given up in time, or for a new schema. `lost`: not by us. */
-export type WriteStreamEvent = "created" | "rotated" | "lost" | "finalized";
+/**
+ * What becomes of write streams of our own. `rotated`: retired before BigQuery forgets it, or for another schema. `sealed`:
+ * finalized early, to find out what it has taken.
+ */
+export type WriteStreamEvent = "created" | "rotated" | "sealed" | "finalized";
 
 /** What the append path tells those who count. Called per request, answer or batch of messages, never per message. */
 export interface AppendObserver {

@@ -18,19 +18,16 @@ import type { AppendObserver } from "./append-observer.ts";
 import type { AppendOptions, BatchOptions } from "./append-options.ts";
 import { Appender } from "./appender.ts";
 import { traceOf } from "./contained-transcoding.ts";
-import { CommittedStreams } from "./committed-streams.ts";
 import { type DestinationParts, type RemoteTable, remoteParts } from "./destination-parts.ts";
 import { allAbandoned, Delivery, oldestPublishTimeMs } from "./delivery.ts";
 import type { Trouble } from "./holds.ts";
 import { Intake } from "./intake.ts";
-import type { RequestPool, RequestPoolEvents } from "./request-pool.ts";
+import { type Delivering, openPool } from "./open-pool.ts";
 import { rowRejected } from "./row-errors.ts";
 import { SchemaWatch } from "./schema-watch.ts";
-import { StreamPool } from "./stream-pool.ts";
 
 export interface BigQueryDestinationOptions extends RemoteTable {
-  /** `exactlyOnce`: an append that is repeated is never written twice. See docs/delivery-guarantees.md. */
-  readonly delivery: "atLeastOnce" | "exactlyOnce";
+  readonly delivery: Delivering;
   readonly batch: BatchOptions;
   /** Bytes that the rows of requests under way may take, gRPC's frames included. */
   readonly maxRowBytes: number;
@@ -95,7 +92,7 @@ export class BigQueryDestination implements Destination {
     });
     this.#appender = new Appender({
       ...common,
-      openPool: (events) => openPool(options, parts, { writeStream, traceId }, events),
+      openPool: (events) => openPool({ ...options, ...parts, writeStream, traceId }, events),
       random,
       progressed: () => this.#progressed(),
       schemaUpdated: () => this.#watch.refreshSoon(),
@@ -256,15 +253,4 @@ export class BigQueryDestination implements Destination {
     if (state === "ACTIVE") this.#options.log.info({ state }, "destination is active");
     else if (this.#trouble) this.#options.log.warn({ state, reason: this.stateReason }, "destination holds back");
   }
-}
-
-function openPool(
-  { delivery, append, clock, log, observer }: BigQueryDestinationOptions,
-  { openCall, writeStreams, random }: DestinationParts,
-  { writeStream, traceId }: { readonly writeStream: string; readonly traceId: string },
-  events: RequestPoolEvents,
-): RequestPool {
-  const common = { openCall, traceId, bounds: append, clock };
-  if (delivery === "atLeastOnce") return new StreamPool({ ...common, writeStream }, events);
-  return new CommittedStreams({ ...common, calls: writeStreams, random, log, observer }, events);
 }

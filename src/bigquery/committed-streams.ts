@@ -13,6 +13,7 @@ import type { AppendRequest } from "./append-request.ts";
 import { CommittedStream, type CommittedStreamEvents } from "./committed-stream.ts";
 import { type PoolBounds, PoolSize } from "./pool-size.ts";
 import type { RequestPool, RequestPoolEvents } from "./request-pool.ts";
+import { StreamFarewells } from "./stream-farewells.ts";
 import type { CallResult, WriteStreamCalls } from "./write-stream-calls.ts";
 
 export interface CommittedStreamsOptions {
@@ -43,12 +44,11 @@ export class CommittedStreams implements RequestPool {
   readonly #streams = new Set<CommittedStream>();
   readonly #streamEvents: CommittedStreamEvents;
   readonly #closing = new AbortController();
-  /** Finalizations that nobody waits for. */
-  readonly #farewells = new Set<Promise<void>>();
+  readonly #farewells: StreamFarewells;
   readonly #alarm: Alarm;
   #creating = false;
   #closed = false;
-  /** In a row, of streams that could not be created or were of no use. */
+  /** In a row, to create one more. */
   #failures = 0;
   /** When one more may be created, while there are others; monotonic milliseconds. */
   #createsAtMs = 0;
@@ -60,6 +60,7 @@ export class CommittedStreams implements RequestPool {
     this.#options = options;
     this.#events = events;
     this.#size = new PoolSize(bounds, clock);
+    this.#farewells = new StreamFarewells(options);
     this.#alarm = new Alarm(clock, () => events.ready());
     this.#streamEvents = {
       answered: (request, answer, connection) => events.answered(request, answer, connection),
@@ -131,19 +132,15 @@ export class CommittedStreams implements RequestPool {
   }
 
   async close(): Promise<void> {
-    const { clock, calls } = this.#options;
+    this.#closed = true;
     this.#alarm.cancel();
     const left = [...this.#streams];
     this.#streams.clear();
-    this.#closed = true;
     this.#noteUnknown(left.reduce((rows, stream) => rows + stream.abort(), 0));
-    for (const { name } of left) this.#track(this.#finalize(name, undefined));
-    const enough = Promise.withResolvers<void>();
-    const timer = clock.setTimer(enough.resolve, farewellMs);
-    await Promise.race([Promise.all(this.#farewells), enough.promise]);
-    timer.cancel();
+    for (const { name } of left) this.#farewells.say(name, undefined);
+    await this.#farewells.close(farewellMs);
     this.#closing.abort();
-    calls.close();
+    this.#options.calls.close();
   }
 
   /** No stream takes requests, now or soon. */
@@ -188,6 +185,7 @@ export class CommittedStreams implements RequestPool {
     const { maxInFlight } = bounds;
     const options = { name, openCall, finalize, traceId, maxInFlight, clock, random };
     this.#streams.add(new CommittedStream(options, this.#streamEvents));
+    this.#failures = 0;
     observer.writeStream("created");
     this.#events.ready();
   }
@@ -208,32 +206,17 @@ export class CommittedStreams implements RequestPool {
     const over = [...this.#streams].filter((stream) => stream.over);
     for (const stream of over) {
       this.#streams.delete(stream);
-      if (stream.lost) this.#noteLoss(stream);
-      else this.#track(this.#finalize(stream.name, stream.rowCount));
+      if (stream.sealed) this.#noteSeal(stream);
+      else this.#farewells.say(stream.name, stream.rowCount);
     }
   }
 
-  #noteLoss(stream: CommittedStream): void {
+  #noteSeal(stream: CommittedStream): void {
     const { observer, log } = this.#options;
-    observer.writeStream("lost");
-    log.info(
-      { writeStream: stream.name },
-      "a write stream was given up before its time; what it has taken is accounted for",
-    );
+    observer.writeStream("sealed");
+    log.info({ writeStream: stream.name }, "a write stream was given up early; what it has taken is accounted for");
     // One after the other, and none of use: that needs pauses.
     if (!stream.fruitful) this.#cannotCreate({ kind: "reopen", idle: false });
-    else this.#failures = 0;
-  }
-
-  /** @param confirmed rows that BigQuery has confirmed; undefined when some are in doubt */
-  async #finalize(writeStream: string, confirmed: number | undefined): Promise<void> {
-    const { calls, observer, log } = this.#options;
-    const result = await calls.finalize(writeStream, this.#closing.signal);
-    if ("failure" in result) return;
-    observer.writeStream("finalized");
-    if (confirmed === undefined || result.value === confirmed) return;
-    const counts = { writeStream, confirmed, rows: result.value };
-    log.error(counts, "a write stream has another number of rows than BigQuery has confirmed");
   }
 
   #noteUnknown(rows: number): void {
@@ -241,11 +224,6 @@ export class CommittedStreams implements RequestPool {
     const { observer, log } = this.#options;
     observer.outcomeUnknown(rows);
     log.warn({ rows }, "closed before BigQuery has said whether it took rows: their messages are given back");
-  }
-
-  #track(work: Promise<void>): void {
-    const tracked = work.finally(() => this.#farewells.delete(tracked));
-    this.#farewells.add(tracked);
   }
 
   #rotate(stream: CommittedStream): void {

@@ -36,10 +36,13 @@ export interface RequestPreamble {
 
 export const noPreamble: RequestPreamble = { fields: Buffer.alloc(0), schema: Buffer.alloc(0) };
 
+/** Room for the tags and lengths of a request, its offset, and the ID of a stream of our own, which is longer than `_default`. */
+const moreOverhead = 320;
+
 /** Room that everything but the rows takes in a request, at most. */
 export function requestOverhead({ descriptor, emptyWhenMissing }: Transcoder, stream: string, trace: string): number {
   const texts = Buffer.byteLength(stream) + Buffer.byteLength(trace);
-  return descriptor.bytes.length + nullWhenMissingField(emptyWhenMissing).length + texts + 64;
+  return descriptor.bytes.length + nullWhenMissingField(emptyWhenMissing).length + texts + moreOverhead;
 }
 
 /** Names the stream. */

@@ -75,7 +75,7 @@ export const counters = {
   },
   writeStreams: {
     name: "millrace_write_streams_total",
-    help: "exactlyOnce: write streams, by event: created, rotated (given up in time, or for a new schema), lost (not by us), finalized.",
+    help: "exactlyOnce: write streams, by event: created, rotated (before BigQuery forgets it, or for another schema), sealed (finalized early, to find out what it has taken), finalized.",
     label: "event",
   },
   alreadyStoredRows: {
