@@ -137,14 +137,12 @@ export class Appender {
     this.#goOn();
   }
 
+  /** Whoever tells of it goes on by himself: with others they may be behind. */
   #displaced(requests: readonly AppendRequest[]): void {
     for (const request of requests) this.#queue.passed(request);
     // What waits for something goes on when it has that.
-    this.#putBack(
-      requests.filter((request) => !this.#parking.has(request)),
-      "offset",
-    );
-    this.#goOn();
+    const idle = requests.filter((request) => !this.#parking.has(request));
+    this.#putBack(idle, "offset");
   }
 
   #stored(request: AppendRequest): void {

@@ -37,7 +37,7 @@ export interface RequestPoolEvents {
   ended(end: CallEnd, unanswered: readonly AppendRequest[]): void;
   /** A request is in the table, though no answer said so. */
   landed(request: AppendRequest): void;
-  /** Requests are not in the table, through no fault of theirs. */
+  /** Requests are not in the table, through no fault of theirs. What is told next may be of those before them. */
   displaced(requests: readonly AppendRequest[]): void;
   /** What requests need cannot be had at present. */
   failing(verdict: HoldingVerdict): void;
