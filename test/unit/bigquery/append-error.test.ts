@@ -1,6 +1,13 @@
 import { status } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
-import { type AppendFailure, type AppendVerdict, classify, storageErrors } from "../../../src/bigquery/append-error.ts";
+import {
+  type AppendFailure,
+  type AppendVerdict,
+  classify,
+  classifyCreation,
+  classifyFinalization,
+  storageErrors,
+} from "../../../src/bigquery/append-error.ts";
 import { storageProtos } from "../../../src/lib/protos.ts";
 
 /** A verdict in one word. */
@@ -84,6 +91,67 @@ describe("every storage error", () => {
 
   test("it counts for more than the status", () => {
     expect(word(classify(failure({ code: status.UNAVAILABLE, storageError: 7 })))).toBe("refresh");
+  });
+});
+
+describe("an append with an offset, to a stream of our own", () => {
+  /** Where it differs from the default stream. */
+  const statuses: Partial<Record<keyof typeof status, readonly [string, string]>> = {
+    ALREADY_EXISTS: ["stored", "reopen"],
+    OUT_OF_RANGE: ["displaced", "reopen"],
+    NOT_FOUND: ["streamLost", "streamLost"],
+  };
+  const storageCodes: Partial<Record<keyof typeof storageErrors, readonly [string, string]>> = {
+    OFFSET_ALREADY_EXISTS: ["stored", "reopen"],
+    OFFSET_OUT_OF_RANGE: ["displaced", "reopen"],
+    STREAM_NOT_FOUND: ["streamLost", "streamLost"],
+    STREAM_FINALIZED: ["streamLost", "streamLost"],
+    STREAM_ALREADY_COMMITTED: ["streamLost", "streamLost"],
+    INVALID_STREAM_STATE: ["streamLost", "streamLost"],
+    INVALID_STREAM_TYPE: ["streamLost", "streamLost"],
+  };
+
+  test.each(Object.entries({ ...byStatus, ...statuses }))("%s", (name, [request, stream]) => {
+    const code = status[name as keyof typeof status];
+    expect(word(classify(failure({ code, hasOffset: true })))).toBe(request);
+    expect(word(classify(failure({ code, hasOffset: true, scope: "stream" })))).toBe(stream);
+  });
+
+  test.each(Object.entries({ ...byStorageError, ...storageCodes }))("%s", (name, [request, stream]) => {
+    const storageError = storageErrors[name as keyof typeof storageErrors];
+    expect(word(classify(failure({ storageError, hasOffset: true })))).toBe(request);
+    expect(word(classify(failure({ storageError, hasOffset: true, scope: "stream" })))).toBe(stream);
+  });
+
+  test("a stream that is said to be finalized", () => {
+    const message = "Stream has been finalized and cannot be appended. Entity: projects/p";
+    expect(word(classify(failure({ message, hasOffset: true })))).toBe("streamLost");
+  });
+
+  test("named rows count for more", () => {
+    expect(word(classify(failure({ code: status.OUT_OF_RANGE, rowErrors: 1, hasOffset: true })))).toBe("rejectRows");
+  });
+});
+
+/** Status and storage error → verdict on CreateWriteStream, verdict on FinalizeWriteStream. */
+describe("calls about write streams", () => {
+  test.each([
+    ["UNAVAILABLE", 0, "reopen", "reopen"],
+    ["INTERNAL", 0, "reopen", "reopen"],
+    ["DEADLINE_EXCEEDED", 0, "reopen", "reopen"],
+    ["RESOURCE_EXHAUSTED", 0, "quota", "quota"],
+    ["PERMISSION_DENIED", 0, "PERMISSION_DENIED", "PERMISSION_DENIED"],
+    ["NOT_FOUND", 1, "NOT_FOUND", "NOT_FOUND"],
+    // Without a word of the table, the stream is missing.
+    ["NOT_FOUND", 0, "NOT_FOUND", "streamLost"],
+    ["NOT_FOUND", 3, "NOT_FOUND", "streamLost"],
+    ["INVALID_ARGUMENT", 4, "reopen", "streamLost"],
+    ["INVALID_ARGUMENT", 0, "UNAVAILABLE", "streamLost"],
+    ["UNIMPLEMENTED", 0, "UNAVAILABLE", "streamLost"],
+  ] as const)("%s, storage error %i: %s, %s", (name, storageError, creation, finalization) => {
+    const call = { code: status[name], message: "", storageError };
+    expect(word(classifyCreation(call))).toBe(creation);
+    expect(word(classifyFinalization(call))).toBe(finalization);
   });
 });
 

@@ -6,6 +6,7 @@ import {
   missingValuesField,
   noPreamble,
   nullWhenMissingField,
+  offsetField,
   requestBytes,
   requestOverhead,
   schemaField,
@@ -116,5 +117,17 @@ describe("parts of a request", () => {
       { protoRows: { rows: { serializedRows: rowsOf(["c"]) } } },
       { protoRows: { rows: { serializedRows: rowsOf(["d", "e"]) } } },
     ]);
+  });
+});
+
+describe("an offset", () => {
+  test.each([0, 1, 127, 128, 300, 2 ** 31, 2 ** 32 + 5, Number.MAX_SAFE_INTEGER])("%i", (offset) => {
+    const request = requestOf(["a"]);
+    const bytes = requestBytes(request, { ...noPreamble, fields: offsetField(offset) });
+    const type = storageProtos().lookupType("google.cloud.bigquery.storage.v1.AppendRowsRequest");
+    const read = type.toObject(type.decode(bytes), { longs: String, defaults: true });
+    expect(read["offset"]).toEqual({ value: String(offset) });
+    // It takes no copy of the rows.
+    expect(bytes.buffer).toBe(request.pending.rows.writer.bytes.buffer);
   });
 });
