@@ -226,6 +226,8 @@ export class Appender {
         this.#putBack(unanswered, "unavailable");
         break;
     }
+    // No effect when the failure has just shut the gate.
+    for (const request of unanswered) this.#queue.passed(request);
     this.#goOn();
   }
 

@@ -90,6 +90,12 @@ export class CommittedStreams implements RequestPool {
     };
   }
 
+  get held(): number {
+    let held = 0;
+    for (const stream of this.#streams) held += stream.held;
+    return held;
+  }
+
   get connections(): number {
     return [...this.#streams].filter(({ connected }) => connected).length;
   }
@@ -119,7 +125,7 @@ export class CommittedStreams implements RequestPool {
     const { bytes } = request.pending.transcoder.descriptor;
     const stream = request.binding ? [...this.#streams].find(({ next }) => next === request) : this.#best(bytes);
     stream!.send(request);
-    this.#size.sent(request.sentAtMs - request.waitingSinceMs, this.#held);
+    this.#size.sent(request.sentAtMs - request.waitingSinceMs, this.held);
     this.#shrink();
   }
 
@@ -146,12 +152,6 @@ export class CommittedStreams implements RequestPool {
   /** No stream takes requests, now or soon. */
   get #starved(): boolean {
     return ![...this.#streams].some((stream) => stream.fits(this.#descriptor));
-  }
-
-  get #held(): number {
-    let held = 0;
-    for (const stream of this.#streams) held += stream.held;
-    return held;
   }
 
   /** The stream with the fewest requests, of those that may take one with this descriptor. */

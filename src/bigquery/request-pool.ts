@@ -5,6 +5,8 @@ import type { HoldingVerdict } from "./holds.ts";
 import type { AppendRequest } from "./append-request.ts";
 
 export interface RequestPool {
+  /** Requests that it has: sent and without a fate, or to be sent again. */
+  readonly held: number;
   /** Connections that are open. */
   readonly connections: number;
   /**

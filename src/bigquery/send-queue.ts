@@ -84,7 +84,7 @@ export class SendQueue {
 
   /** Nothing waits and nothing is sent. */
   get idle(): boolean {
-    return this.#waiting.length + this.#sent.size + this.#behind.length === 0;
+    return this.#waiting.length + this.#behind.length + this.#pool.held === 0;
   }
 
   /** Why nothing is sent, when it is worth telling. */

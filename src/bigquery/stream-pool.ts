@@ -53,11 +53,10 @@ export class StreamPool implements RequestPool {
     return this.#streams.size;
   }
 
-  /** Requests without an answer, on all connections. */
-  get inFlight(): number {
-    let inFlight = 0;
-    for (const stream of this.#streams) inFlight += stream.inFlight;
-    return inFlight;
+  get held(): number {
+    let held = 0;
+    for (const stream of this.#streams) held += stream.inFlight;
+    return held;
   }
 
   makeRoom(): boolean {
@@ -68,7 +67,7 @@ export class StreamPool implements RequestPool {
   /** Sends a request on the connection with the fewest requests in flight. */
   send(request: AppendRequest): void {
     this.#choose().send(request);
-    this.#size.sent(request.sentAtMs - request.waitingSinceMs, this.inFlight);
+    this.#size.sent(request.sentAtMs - request.waitingSinceMs, this.held);
     this.#retireSurplus();
   }
 

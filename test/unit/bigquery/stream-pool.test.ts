@@ -64,7 +64,7 @@ test("one connection takes as many requests as may be in flight", () => {
   const pool = poolOf(1);
   for (const name of ["a", "b"]) pool.send(requestOf(name));
   expect(pool.makeRoom()).toBe(false);
-  expect(pool.inFlight).toBe(2);
+  expect(pool.held).toBe(2);
   service.requests[0]!.answer();
   expect(pool.makeRoom()).toBe(true);
   expect(answered).toEqual(["a"]);

@@ -106,3 +106,15 @@ test("an answer that belongs to no request, or cannot be read, breaks the connec
   expect(rig.service.calls).toBe(2);
   expect(fates(next)).toEqual(["durable"]);
 });
+
+test("a probe that ends its connection because it is too large opens the gate all the same", async () => {
+  const to = await rig.opened();
+  const delivered = rig.deliver(to, names(4));
+  await rig.clock.advance(20);
+  rig.last().end({ code: status.UNAVAILABLE });
+  await rig.clock.advance(100);
+  rig.service.react = () => stored;
+  rig.service.requests[1]!.end({ code: status.RESOURCE_EXHAUSTED, message: "Received message larger than max" });
+  await rig.clock.advance(1000);
+  expect(fates(delivered)).toEqual(durable(4));
+});
