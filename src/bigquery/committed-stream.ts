@@ -30,8 +30,8 @@ export interface CommittedStreamOptions {
 export interface CommittedStreamEvents extends OffsetLedgerEvents {
   /** It cannot be found out at present what the stream has taken. */
   failing(verdict: StreamCallVerdict): void;
-  /** It has been found out, after that. */
-  mended(): void;
+  /** BigQuery deals with the stream: it ended it, or has told what it has taken. */
+  responsive(): void;
   /** The connection was opened, or is gone. */
   connected(): void;
   /** There may be room, or something to be sent again, or the stream is over. */
@@ -66,7 +66,7 @@ export class CommittedStream {
         this.#connection.answered();
         this.#ledger.answered(request, answer);
         this.#goOn();
-        if (this.#over) events.changed();
+        if (this.#over || this.#sealing) events.changed();
       },
       ended: (_, end) => {
         this.#ledger.interrupted(end);
@@ -183,21 +183,20 @@ export class CommittedStream {
     if (this.#sealing) return;
     this.#sealing = true;
     this.#connection.cut();
+    this.#events.responsive();
     void this.#askAndEnd();
   }
 
   async #askAndEnd(): Promise<void> {
     const { signal } = this.#closing;
-    let failed = false;
     const failing = (verdict: StreamCallVerdict): void => {
-      failed = true;
       this.#ledger.note(verdict);
       this.#events.failing(verdict);
     };
     const state = await askRowCount({ ...this.#options, failing }, signal);
     if (signal.aborted) return;
     this.#over = true;
-    if (failed) this.#events.mended();
+    this.#events.responsive();
     this.#ledger.sealed(state);
     this.#events.changed();
   }

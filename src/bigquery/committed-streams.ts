@@ -81,7 +81,7 @@ export class CommittedStreams implements RequestPool {
       failing: (verdict) => {
         if (this.#starved) events.failing(verdict);
       },
-      mended: () => events.mended(),
+      responsive: () => events.responsive(),
       connected: () => events.resized(this.connections),
       changed: () => {
         this.#sweep();

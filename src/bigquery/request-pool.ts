@@ -43,8 +43,8 @@ export interface RequestPoolEvents {
   displaced(requests: readonly AppendRequest[]): void;
   /** What requests need cannot be had at present. */
   failing(verdict: HoldingVerdict): void;
-  /** It can be had again. */
-  mended(): void;
+  /** BigQuery deals with requests, though their fate is not known yet; or what they need can be had again. */
+  responsive(): void;
   /** Requests may find room now. */
   ready(): void;
   /** The number of open connections has changed. */

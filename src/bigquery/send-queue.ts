@@ -66,7 +66,7 @@ export class SendQueue {
         this.#gate.shut(holdFor(verdict), this.#gate.incident);
         events.ready();
       },
-      mended: () => this.#gate.passed(this.#gate.incident),
+      responsive: () => this.#gate.passed(this.#gate.incident),
       ready: () => events.ready(),
       resized: (connections) => options.observer.connections(connections),
     });

@@ -205,6 +205,24 @@ describe("the stream is lost", () => {
   });
 });
 
+test("a stream whose row count cannot be had keeps no other from its work, even if it got the probe after a failure", async () => {
+  const to = await opened({ append: { ...fourInFlight, maxInFlight: 1, minConnections: 2, maxConnections: 2 } });
+  rig.service.react = leave;
+  const first = rig.deliver(to, names(4));
+  await rig.clock.advance(20);
+  expect(sent()).toEqual(["s0@0 r0,r1", "s1@0 r2,r3"]);
+  for (const request of rig.service.requests.slice(0, 2)) request.end({ code: status.UNAVAILABLE });
+  rig.writeStreams.finalizationFailures.push(...Array.from({ length: 9 }, () => ({ code: status.UNAVAILABLE })));
+  rig.writeStreams.streams.values().next().value!.finalized = true;
+  rig.service.react = take;
+  const second = rig.deliver(to, names(4, "s"));
+  await rig.clock.advance(1500);
+  expect([fates(first), fates(second), to.state]).toEqual([undefined, durable(4), "ACTIVE"]);
+  await rig.clock.advance(60_000);
+  expect(fates(first)).toEqual(durable(4));
+  expect(rig.writeStreams.rows.toSorted()).toEqual([...names(4), ...names(4, "s")]);
+});
+
 test("the server has rows at an offset that nobody sent: these are not taken for ours", async () => {
   const to = await opened();
   rig.service.react = leave;
