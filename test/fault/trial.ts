@@ -60,7 +60,7 @@ async function drive(script: TrialScript, world: World): Promise<string[]> {
   try {
     await settled(world);
   } catch (error) {
-    problems.push((error as Error).message);
+    problems.push(`${(error as Error).message}; ${await world.situation()}`);
   }
   const code = await world.stop();
   if (code !== 0) problems.push(`the process ended with ${code} after SIGTERM`);

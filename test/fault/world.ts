@@ -172,6 +172,15 @@ export class World {
     return this.millrace.stop();
   }
 
+  /** Who has what, for a person to read. */
+  async situation(): Promise<string> {
+    const { outstanding, backlog } = this.subscription;
+    const status = await fetch(`${await this.millrace.url()}/status`)
+      .then((answer) => answer.text())
+      .catch(String);
+    return `the subscription has ${outstanding} messages handed out and ${backlog} waiting; the process says ${status}`;
+  }
+
   /** The process holds nothing by its own account: leases that are left belong to nobody. */
   async isIdle(): Promise<boolean> {
     try {
