@@ -32,10 +32,19 @@ export interface SoakReport {
   readonly rssMaxMB: number;
   /** After a collection, once a minute. */
   readonly heapMB: readonly number[];
-  /** Of the heap after a collection, by least squares, without the warm-up. */
+  /** Of the heap after a collection, by least squares, without the warm-up; of all that is not compiled code, and of that code. */
   readonly heapSlopeMBPer10Minutes: number;
+  readonly codeSlopeMBPer10Minutes: number;
   readonly heapSamples: number;
   readonly problems: readonly string[];
+}
+
+/** Bytes of the heap after a collection. */
+interface HeapSample {
+  /** Since the start of the run. */
+  readonly atMs: number;
+  readonly data: number;
+  readonly code: number;
 }
 
 const perSecond = 300;
@@ -70,12 +79,12 @@ export async function soak({ minutes, seed, exactlyOnce, onProgress }: SoakOptio
     const elapsed = (): number => performance.now() - start;
     const endMs = warmUpMs + minutes * 60_000;
     setTimeout(() => calmDown(world, seed), warmUpMs).unref();
-    const heap: { readonly x: number; readonly y: number }[] = [];
+    const heap: HeapSample[] = [];
     const replicas = killAndStart(world, choose, () => elapsed() < endMs);
     const probes = probeHeap(steady, heap, elapsed, () => elapsed() < endMs);
     while (elapsed() < endMs) {
       if (world.unsettled < maxUnsettled) publishSlice(world, choose);
-      onProgress(progressLine(world, elapsed(), endMs, heap.at(-1)?.y));
+      onProgress(progressLine(world, elapsed(), endMs, heap.at(-1)?.data));
       await sleep(sliceMs);
     }
     const [restarts] = await Promise.all([replicas, probes]);
@@ -144,13 +153,13 @@ async function killAndStart(world: World, choose: Choose, goesOn: () => boolean)
 
 async function probeHeap(
   steady: MillraceProcess,
-  heap: { readonly x: number; readonly y: number }[],
+  heap: HeapSample[],
   elapsed: () => number,
   goesOn: () => boolean,
 ): Promise<void> {
   while (goesOn()) {
-    const { heapUsed } = await steady.probe();
-    heap.push({ x: elapsed(), y: heapUsed });
+    const { heapUsed, codeUsed } = await steady.probe();
+    heap.push({ atMs: elapsed(), data: heapUsed - codeUsed, code: codeUsed });
     await sleep(probeEveryMs);
   }
 }
@@ -174,13 +183,13 @@ async function finish(world: World): Promise<string[]> {
 function reportOf(
   { ledger, rssMax }: World,
   run: Pick<SoakReport, "seed" | "seconds" | "restarts"> & {
-    readonly heap: readonly { readonly x: number; readonly y: number }[];
+    readonly heap: readonly HeapSample[];
     readonly problems: readonly string[];
   },
 ): SoakReport {
   const { heap, seed, seconds, restarts } = run;
-  const warm = heap.filter(({ x }) => x >= warmUpMs);
-  const slope = (slopeOf(warm) * 600_000) / megabyte;
+  const warm = heap.filter(({ atMs }) => atMs >= warmUpMs);
+  const slope = slopePer10Minutes(warm, "data");
   const problems = [...run.problems];
   if (ledger.lost.length > 0) problems.push(`${ledger.lost.length} messages are lost`);
   if (ledger.misplaced.length > 0) problems.push(`${ledger.misplaced.length} messages are at the wrong place`);
@@ -195,11 +204,18 @@ function reportOf(
     duplicateLetters: ledger.extraLetters.count,
     restarts,
     rssMaxMB: Math.round(rssMax / megabyte),
-    heapMB: heap.filter((_, i) => i % probesPerMinute === 0).map(({ y }) => Number((y / megabyte).toFixed(1))),
+    heapMB: heap
+      .filter((_, i) => i % probesPerMinute === 0)
+      .map(({ data, code }) => Number(((data + code) / megabyte).toFixed(1))),
     heapSlopeMBPer10Minutes: Number(slope.toFixed(2)),
+    codeSlopeMBPer10Minutes: Number(slopePer10Minutes(warm, "code").toFixed(2)),
     heapSamples: warm.length,
     problems,
   };
+}
+
+function slopePer10Minutes(samples: readonly HeapSample[], part: "data" | "code"): number {
+  return (slopeOf(samples.map((sample) => ({ x: sample.atMs, y: sample[part] }))) * 600_000) / megabyte;
 }
 
 function progressLine(world: World, elapsedMs: number, endMs: number, heap = 0): string {
