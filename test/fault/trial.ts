@@ -26,8 +26,8 @@ export interface TrialReport {
 
 /** How long a trial may take to settle everything after its last message and event. */
 const settleTimeoutMs = 90_000;
-/** A process that holds nothing for so long will not settle what is still leased. */
-const idleMs = 1000;
+/** A process that holds nothing for so long will not settle what is still leased: longer than anything is delayed on its way. */
+const idleMs = 3000;
 const slices = 20;
 /** Of a process with small messages: Node and the libraries take some 150 MB. */
 const maxRss = 400 * 2 ** 20;
