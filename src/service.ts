@@ -21,7 +21,7 @@ import { observeAppends, observeBreaker, observeDedupe, observePipeline, observe
 import { Pipeline } from "./pipeline.ts";
 import type { Source } from "./source/source.ts";
 import { StreamingPull } from "./source/streaming-pull.ts";
-import { subscriptionTopic } from "./source/subscription-topic.ts";
+import { subscriptionTopic } from "./source/subscription-details.ts";
 import { readinessOf } from "./telemetry/health.ts";
 import { PipelineMetrics } from "./telemetry/metrics.ts";
 import { type PipelineStatus, statusOf } from "./telemetry/status.ts";

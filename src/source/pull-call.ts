@@ -5,6 +5,7 @@ import { asBytes } from "../lib/raw-call.ts";
 import type { FlowControl } from "./flow-control.ts";
 import { NamedTimers } from "./named-timers.ts";
 import { firstRequest, StreamDeadline, type StreamTerms, streamingPullPath } from "./pull-request.ts";
+import { WindowAge } from "./transit.ts";
 
 export interface PullCallOptions {
   readonly client: grpc.Client;
@@ -17,8 +18,13 @@ export interface PullCallOptions {
   readonly random: () => number;
   /** The service accepts the stream. */
   readonly onAnswering: () => void;
-  /** @param deadlineSeconds for how long the service leaves the messages of this response to us */
-  readonly onResponse: (bytes: Buffer, deadlineSeconds: number) => void;
+  /** How many bytes the service may send ahead of what is read. */
+  readonly windowBytes: number;
+  /**
+   * @param deadlineSeconds for how long the service leaves the messages of this response to us
+   * @param ageMs how long ago it may have sent them
+   */
+  readonly onResponse: (bytes: Buffer, deadlineSeconds: number, ageMs: number) => void;
 }
 
 export interface CallEnd {
@@ -72,9 +78,13 @@ export class PullCall {
   }
 
   #open(): grpc.ClientDuplexStream<Buffer, Buffer> {
-    const { client, metadata, flow } = this.#options;
+    const { client, metadata, flow, clock, windowBytes } = this.#options;
+    const window = new WindowAge(windowBytes, clock.monotonic());
     const whenOpen = (read: () => void): void => {
-      this.#forgetRead = flow.whenOpen(read);
+      this.#forgetRead = flow.whenOpen(() => {
+        window.read(clock.monotonic());
+        read();
+      });
     };
     const call = client.makeBidiStreamRequest(streamingPullPath, asBytes, asBytes, metadata.clone(), {
       interceptors: [(options, nextCall) => new GatedCall(nextCall(options), whenOpen)],
@@ -82,7 +92,7 @@ export class PullCall {
     call.once("metadata", () => this.#answering());
     call.on("data", (bytes: Buffer) => {
       this.#brought = true;
-      this.#options.onResponse(bytes, this.#deadline.granted);
+      this.#options.onResponse(bytes, this.#deadline.granted, window.arrived(bytes.length, clock.monotonic()));
     });
     return call;
   }

@@ -1,3 +1,6 @@
+/** Why leases end: `maxAckExtensionPeriod` is over, `releaseAfter` is over, or they could not be extended in time. */
+export type LeaseEnd = "limit" | "released" | "expired";
+
 /** What a subscription tells those who count. Called per response, request or batch, never per message. */
 export interface PullObserver {
   /** A response with messages came in. */
@@ -12,8 +15,8 @@ export interface PullObserver {
   extended(messages: number): void;
   /** A request for so many messages was given up: the service may deliver them again. */
   requestFailed(kind: "ack" | "nack" | "extend", messages: number): void;
-  /** The leases of so many messages are not extended any more: `maxAckExtensionPeriod` or `releaseAfter` is over. */
-  leaseEnded(messages: number, reason: "limit" | "released"): void;
+  /** The leases of so many messages have ended, or are not extended any more. */
+  leaseEnded(messages: number, reason: LeaseEnd): void;
   /** A stream answers. */
   streamOpened(): void;
   /** A stream has ended with this gRPC status, by name. */

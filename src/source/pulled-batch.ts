@@ -18,6 +18,10 @@ const slots = 7;
 
 /** StreamingPullResponse */
 const receivedMessages = bytesTag(1);
+const subscriptionProperties = bytesTag(4);
+/** SubscriptionProperties */
+const exactlyOnceDeliveryEnabled = varintTag(1);
+const messageOrderingEnabled = varintTag(2);
 /** ReceivedMessage */
 const ackId = bytesTag(1);
 const message = bytesTag(2);
@@ -37,6 +41,14 @@ const nanos = varintTag(2);
 
 const noAttributes: Attributes = new Map();
 
+/** What a subscription promises. */
+export interface SubscriptionProperties {
+  /** Acks are confirmed, and a message that is held is not delivered again (PULL-01). */
+  readonly exactlyOnce: boolean;
+  /** Messages of an ordering key are delivered in order (ORDER-01). */
+  readonly ordered: boolean;
+}
+
 /** Grows to the largest response; a batch gets a copy of the part it needs. */
 let scratch = new Int32Array(slots * 1024);
 /** Whether a message of the response that is being walked has an ordering key. */
@@ -46,7 +58,24 @@ export class PulledBatch implements MessageBatch {
   readonly bytes: Buffer;
   readonly length: number;
   readonly hasOrderingKeys: boolean;
+  /** Undefined when the response does not tell. */
+  readonly properties: SubscriptionProperties | undefined;
+  /** Counts how often the subscription was lost and found again before the response came. */
+  readonly generation: number;
   readonly #offsets: Int32Array;
+
+  private constructor(
+    bytes: Buffer,
+    offsets: Int32Array,
+    terms: Pick<PulledBatch, "hasOrderingKeys" | "properties" | "generation">,
+  ) {
+    this.bytes = bytes;
+    this.length = offsets.length / slots;
+    this.hasOrderingKeys = terms.hasOrderingKeys;
+    this.properties = terms.properties;
+    this.generation = terms.generation;
+    this.#offsets = offsets;
+  }
 
   /**
    * Walks a response to the offsets of its messages.
@@ -54,20 +83,31 @@ export class PulledBatch implements MessageBatch {
    * @param bytes a StreamingPullResponse; it is kept, not copied
    * @throws MalformedResponse when the bytes are no such response
    */
-  constructor(bytes: Buffer) {
+  static parse(bytes: Buffer, generation = 0): PulledBatch {
     const cursor = new WireCursor(bytes);
     const end = bytes.length;
     let count = 0;
+    let properties: SubscriptionProperties | undefined;
     sawOrderingKey = false;
     while (cursor.position < end) {
       const tag = cursor.varint32(end);
       if (tag === receivedMessages) readReceivedMessage(cursor, cursor.part(end), slots * count++);
+      else if (tag === subscriptionProperties) properties = readProperties(cursor, cursor.part(end));
       else cursor.skip(tag, end);
     }
-    this.bytes = bytes;
-    this.length = count;
-    this.hasOrderingKeys = sawOrderingKey;
-    this.#offsets = scratch.slice(0, slots * count);
+    const hasOrderingKeys = sawOrderingKey;
+    return new PulledBatch(bytes, scratch.slice(0, slots * count), { hasOrderingKeys, properties, generation });
+  }
+
+  /**
+   * Some messages of the batch, as a batch of their own over the same bytes.
+   *
+   * @param kept indices in order
+   */
+  pick(kept: readonly number[]): PulledBatch {
+    const offsets = new Int32Array(slots * kept.length);
+    for (const [k, i] of kept.entries()) offsets.set(this.#offsets.subarray(i * slots, (i + 1) * slots), k * slots);
+    return new PulledBatch(this.bytes, offsets, this);
   }
 
   get byteLength(): number {
@@ -102,6 +142,13 @@ export class PulledBatch implements MessageBatch {
   /** Offset behind the last byte of the ack id. */
   ackIdEnd(i: number): number {
     return this.#offsets[i * slots + ackIdEnd]!;
+  }
+
+  /** Bytes of all ack ids. */
+  get ackIdBytes(): number {
+    let bytes = 0;
+    for (let i = 0; i < this.length; i++) bytes += this.ackIdEnd(i) - this.ackIdStart(i);
+    return bytes;
   }
 
   messageId(i: number): string {
@@ -147,6 +194,17 @@ export class PulledBatch implements MessageBatch {
     const end = seek(cursor, tag, this.#messageEnd(i));
     return end < 0 ? "" : this.bytes.toString("utf8", cursor.position, end);
   }
+}
+
+function readProperties(cursor: WireCursor, end: number): SubscriptionProperties {
+  let [exactlyOnce, ordered] = [false, false];
+  while (cursor.position < end) {
+    const tag = cursor.varint32(end);
+    if (tag === exactlyOnceDeliveryEnabled) exactlyOnce = cursor.varint32(end) !== 0;
+    else if (tag === messageOrderingEnabled) ordered = cursor.varint32(end) !== 0;
+    else cursor.skip(tag, end);
+  }
+  return { exactlyOnce, ordered };
 }
 
 function readReceivedMessage(cursor: WireCursor, end: number, row: number): void {

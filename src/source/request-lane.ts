@@ -1,50 +1,64 @@
 /**
  * Requests of one kind on their way to the service: ack ids are collected for a few milliseconds, sent together, and
  * sent again when the service cannot take them now. While it cannot, what comes in is collected, so that a fault of
- * the service never turns into a storm of small requests.
+ * the service never turns into a storm of small requests. Ids that fail alone are sent again alone, the others go on.
  */
 import type { Clock, Timer } from "../lib/clock.ts";
-import { backoffMs } from "../lib/retry.ts";
+import { type BackoffBounds, backoffMs } from "../lib/retry.ts";
+import { AckDraft, Parcel, type ParcelResult } from "./ack-draft.ts";
+import type { AckFailures } from "./ack-failures.ts";
 import type { AckIds, AckRequest } from "./ack-requests.ts";
 
-/** What became of a request. */
-export type Verdict = "taken" | "again" | "refused";
+/** What the service says of a request. */
+export type Verdict =
+  | { readonly kind: "taken" }
+  /** It cannot take it now. */
+  | { readonly kind: "again" }
+  /** It will never take it. */
+  | { readonly kind: "refused" }
+  /** It does not take it for the sake of some id, and does not say which. */
+  | { readonly kind: "badId" }
+  /** It has taken it, but for these ids. */
+  | { readonly kind: "partly"; readonly failures: AckFailures };
 
 export interface LaneOptions {
   readonly clock: Clock;
   readonly newRequest: () => AckRequest;
   /** Sends a request; never rejects. */
   readonly send: (request: AckRequest) => Promise<Verdict>;
-  /** A request is not tried any more. */
-  readonly givenUp: (request: AckRequest) => void;
+  /** The service has taken so many ids. */
+  readonly taken: (ids: number) => void;
+  /** So many ids are not tried any more. */
+  readonly givenUp: (ids: number) => void;
+  /** How many requests may be under way at a time; with 1 they arrive in order. */
+  readonly maxInFlight?: number;
+  /** How often a request is tried at most. */
+  readonly maxTries?: number;
   readonly random?: () => number;
 }
 
-/** Ack ids of one batch that share a fate. */
-interface Parcel {
-  /** On the monotonic clock: after this the request is not tried again. */
-  readonly giveUpAt: number;
-  remaining: number;
-  taken: boolean;
-  readonly resolve: (taken: boolean) => void;
-}
-
-interface Draft {
-  readonly request: AckRequest;
-  /** How many ids of which parcel the request holds. */
-  readonly parts: { readonly parcel: Parcel; readonly ids: number }[];
-}
-
 const collectMs = 5;
-const maxInFlight = 16;
 const maxSpare = 4;
-const retryBounds = { initialMs: 100, maxMs: 10_000 };
+const retryBounds: BackoffBounds = { initialMs: 100, maxMs: 10_000 };
+/** Of ids that fail alone. */
+const failureBounds: BackoffBounds = { initialMs: 1000, maxMs: 64_000 };
+const failuresForMs = 600_000;
+
+const allTaken: ParcelResult = { lost: [], untaken: [] };
+
+/** Ids that failed alone as often as each other, until their pause is over. */
+interface Resting {
+  readonly draft: AckDraft;
+  readonly timer: Timer;
+}
 
 export class RequestLane {
   readonly #options: LaneOptions;
-  #open: Draft | undefined;
+  #open: AckDraft | undefined;
   /** Complete requests that wait for their turn. */
-  readonly #ready: Draft[] = [];
+  readonly #ready: AckDraft[] = [];
+  /** By the number of tries. */
+  readonly #resting = new Map<number, Resting>();
   /** Requests that are done: what they hold in memory serves the next ones. */
   readonly #spare: AckRequest[] = [];
   #inFlight = 0;
@@ -59,31 +73,31 @@ export class RequestLane {
 
   /** True when nothing is collected, waiting or under way. */
   get idle(): boolean {
-    return !this.#open && this.#ready.length === 0 && this.#inFlight === 0;
+    return !this.#open && this.#ready.length === 0 && this.#resting.size === 0 && this.#inFlight === 0;
   }
 
   /**
    * Adds the ack ids of a batch.
    *
    * @param indices  the messages meant; undefined: all `length` of them
-   * @param giveUpAt on the monotonic clock: no try begins after it
-   * @returns true when the service has taken all of them
+   * @param giveUpAt on the monotonic clock: no second try begins after it
    */
-  add(source: AckIds, length: number, indices: readonly number[] | undefined, giveUpAt: number): Promise<boolean> {
+  add(source: AckIds, length: number, indices: readonly number[] | undefined, giveUpAt: number): Promise<ParcelResult> {
     const count = indices?.length ?? length;
-    if (count === 0) return Promise.resolve(true);
-    if (this.#closed) return Promise.resolve(false);
+    if (count === 0) return Promise.resolve(allTaken);
     return new Promise((resolve) => {
-      const parcel: Parcel = { giveUpAt, remaining: count, taken: true, resolve };
-      this.#fill(source, indices, count, parcel);
+      const parcel = new Parcel(source, indices, giveUpAt, count, resolve);
+      if (this.#closed) return parcel.untaken(0, count);
+      this.#fill(parcel, count);
       this.#collecting ??= this.#options.clock.setTimer(() => this.#collected(), collectMs);
     });
   }
 
-  /** Sends what is collected without waiting for more. */
+  /** Sends what is collected without waiting for more, and what rests without waiting for the end of its pause. */
   flush(): void {
     this.#pausing?.cancel();
     this.#pausing = undefined;
+    for (const tries of this.#resting.keys()) this.#wake(tries);
     this.#collected();
   }
 
@@ -93,16 +107,14 @@ export class RequestLane {
     this.#collecting?.cancel();
     this.#pausing?.cancel();
     this.#pausing = undefined;
+    for (const tries of this.#resting.keys()) this.#wake(tries);
     this.#complete();
     for (const draft of this.#ready.splice(0)) this.#giveUp(draft);
   }
 
-  #fill(source: AckIds, indices: readonly number[] | undefined, count: number, parcel: Parcel): void {
+  #fill(parcel: Parcel, count: number): void {
     for (let from = 0; from < count;) {
-      const { request, parts } = (this.#open ??= this.#newDraft());
-      const reached = request.addIds(source, indices, from, count);
-      if (reached > from) parts.push({ parcel, ids: reached - from });
-      from = reached;
+      from = (this.#open ??= this.#newDraft()).fill(parcel, from, count);
       if (from < count) {
         this.#complete();
         this.#dispatch();
@@ -110,8 +122,12 @@ export class RequestLane {
     }
   }
 
-  #newDraft(): Draft {
-    return { request: this.#spare.pop() ?? this.#options.newRequest(), parts: [] };
+  #newDraft(tries = 0): AckDraft {
+    return new AckDraft(this.#newRequest(), tries);
+  }
+
+  #newRequest(): AckRequest {
+    return this.#spare.pop() ?? this.#options.newRequest();
   }
 
   #complete(): void {
@@ -128,53 +144,112 @@ export class RequestLane {
   }
 
   #dispatch(): void {
+    const { maxInFlight = 16 } = this.#options;
     while (!this.#pausing && this.#inFlight < maxInFlight && this.#ready.length > 0) {
       void this.#send(this.#ready.shift()!);
     }
   }
 
-  async #send(draft: Draft): Promise<void> {
+  async #send(draft: AckDraft): Promise<void> {
     this.#inFlight++;
     const verdict = await this.#options.send(draft.request);
     this.#inFlight--;
-    if (verdict === "again" && !this.#closed && this.#mayTryAgain(draft)) this.#retryLater(draft);
-    else if (verdict === "taken") this.#taken(draft);
-    else this.#giveUp(draft);
+    this.#judge(draft, verdict);
     this.#dispatch();
   }
 
-  #mayTryAgain(draft: Draft): boolean {
-    const now = this.#options.clock.monotonic();
-    return draft.parts.some(({ parcel }) => parcel.giveUpAt > now);
+  #judge(draft: AckDraft, verdict: Verdict): void {
+    const { maxTries = Infinity, clock } = this.#options;
+    if (verdict.kind !== "again") this.#failures = 0;
+    draft.tries++;
+    if (verdict.kind === "taken") this.#taken(draft);
+    else if (verdict.kind === "partly") this.#sort(draft, verdict.failures);
+    else if (verdict.kind === "badId") this.#search(draft);
+    else if (verdict.kind === "refused" || this.#closed || draft.tries >= maxTries) this.#giveUp(draft);
+    else if (draft.isWanted(clock.monotonic())) this.#retryLater(draft);
+    else this.#giveUp(draft);
   }
 
-  #retryLater(draft: Draft): void {
+  #retryLater(draft: AckDraft): void {
     this.#ready.unshift(draft);
     this.#pausing ??= this.#options.clock.setTimer(
-      () => this.flush(),
+      () => this.#resume(),
       backoffMs(this.#failures++, retryBounds, this.#options.random),
     );
   }
 
-  #taken(draft: Draft): void {
-    this.#failures = 0;
-    this.#done(draft, true);
+  #resume(): void {
+    this.#pausing = undefined;
+    this.#collected();
   }
 
-  #giveUp(draft: Draft): void {
-    this.#options.givenUp(draft.request);
-    this.#done(draft, false);
+  #taken(draft: AckDraft): void {
+    this.#options.taken(draft.request.ids);
+    draft.taken();
+    this.#recycle(draft);
   }
 
-  #done({ request, parts }: Draft, taken: boolean): void {
-    for (const { parcel, ids } of parts) settle(parcel, ids, taken);
+  #giveUp(draft: AckDraft): void {
+    this.#options.givenUp(draft.request.ids);
+    draft.untaken();
+    this.#recycle(draft);
+  }
+
+  /** The bad id is looked for; ids beside it that are not told from it share its fate. */
+  #search(draft: AckDraft): void {
+    const halves = this.#closed ? undefined : draft.halves(() => this.#newRequest());
+    if (halves) this.#ready.unshift(...halves);
+    else {
+      this.#options.givenUp(draft.request.ids);
+      draft.lost();
+    }
+    this.#recycle(draft);
+  }
+
+  #sort(draft: AckDraft, failures: AckFailures): void {
+    const { clock, maxTries = Infinity, taken, givenUp } = this.#options;
+    const now = clock.monotonic();
+    const counts = draft.sort(failures, (id) => {
+      const { parcel } = id;
+      parcel.failuresUntil = Math.min(parcel.failuresUntil, now + failuresForMs);
+      const mayTry = draft.tries < maxTries && now < parcel.failuresUntil && parcel.giveUpAt > now && !this.#closed;
+      if (mayTry && !this.#restingAfter(draft.tries).add(id)) {
+        this.#wake(draft.tries);
+        this.#restingAfter(draft.tries).add(id);
+      }
+      return mayTry;
+    });
+    if (counts.taken > 0) taken(counts.taken);
+    if (counts.givenUp > 0) givenUp(counts.givenUp);
+    this.#recycle(draft);
+  }
+
+  /** Where ids rest that have failed so often. */
+  #restingAfter(tries: number): AckDraft {
+    const known = this.#resting.get(tries);
+    if (known) return known.draft;
+    const { clock, random } = this.#options;
+    const draft = this.#newDraft(tries);
+    const timer = clock.setTimer(() => this.#rested(tries), backoffMs(tries - 1, failureBounds, random));
+    this.#resting.set(tries, { draft, timer });
+    return draft;
+  }
+
+  #rested(tries: number): void {
+    this.#wake(tries);
+    this.#dispatch();
+  }
+
+  #wake(tries: number): void {
+    const resting = this.#resting.get(tries);
+    if (!resting) return;
+    resting.timer.cancel();
+    this.#resting.delete(tries);
+    this.#ready.push(resting.draft);
+  }
+
+  #recycle({ request }: AckDraft): void {
     request.clear();
     if (this.#spare.length < maxSpare) this.#spare.push(request);
   }
-}
-
-function settle(parcel: Parcel, ids: number, taken: boolean): void {
-  parcel.remaining -= ids;
-  parcel.taken &&= taken;
-  if (parcel.remaining === 0) parcel.resolve(parcel.taken);
 }

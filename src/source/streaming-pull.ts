@@ -1,5 +1,6 @@
 /** A Pub/Sub subscription, pulled by streams; acks, give-backs and extensions go by unary calls. */
 import { randomUUID } from "node:crypto";
+import { status } from "@grpc/grpc-js";
 import type * as grpc from "@grpc/grpc-js";
 import type { Logger } from "pino";
 import type { Clock } from "../lib/clock.ts";
@@ -11,14 +12,19 @@ import type { Fates, MessageBatch, PipelineState } from "../message.ts";
 import { Arrivals } from "./arrivals.ts";
 import { AwayMessages } from "./away-messages.ts";
 import { FlowControl } from "./flow-control.ts";
-import { LeaseManager, type LeaseOptions } from "./lease-manager.ts";
+import { KeyReturns } from "./key-returns.ts";
+import { LeaseManager, type LeaseOptions, type Settlement } from "./lease-manager.ts";
 import type { PullFailure } from "./pull-failure.ts";
 import { PullHealth } from "./pull-health.ts";
-import type { PullObserver } from "./pull-observer.ts";
+import type { LeaseEnd, PullObserver } from "./pull-observer.ts";
 import { PullStream } from "./pull-stream.ts";
-import { PulledBatch } from "./pulled-batch.ts";
+import { PulledBatch, type SubscriptionProperties } from "./pulled-batch.ts";
+import { OrderedSettlements } from "./ordered-settlements.ts";
+import { Reception } from "./reception.ts";
 import type { Source } from "./source.ts";
 import { SubscriberRequests } from "./subscriber-requests.ts";
+import { subscriptionDetails } from "./subscription-details.ts";
+import { Pulse } from "./transit.ts";
 
 interface PullOptions {
   readonly streams: number;
@@ -46,6 +52,13 @@ const flowControlWindow = 4 * 1024 * 1024;
 /** How long `close` waits for the service. */
 const closeTimeoutMs = 5000;
 
+const leaseEnds: Readonly<Record<LeaseEnd, string>> = {
+  limit: "messages are held longer than maxAckExtensionPeriod allows; they may be delivered again",
+  released: "messages are held longer than releaseAfter allows; they are given back",
+  expired:
+    "leases ended before they could be extended: the process or its network stood still; messages may be delivered again",
+};
+
 export class StreamingPull implements Source {
   readonly #options: StreamingPullOptions;
   readonly #streamClient: grpc.Client;
@@ -58,6 +71,13 @@ export class StreamingPull implements Source {
   readonly #running: Promise<void>[] = [];
   readonly #health: PullHealth;
   readonly #arrivals = new Arrivals<PulledBatch>();
+  readonly #reception: Reception;
+  readonly #ordered: OrderedSettlements;
+  readonly #pulse: Pulse;
+  readonly #closing = new AbortController();
+  #properties: SubscriptionProperties = { exactlyOnce: false, ordered: false };
+  /** Counts how often the subscription was found missing. */
+  #generation = 0;
   /** What has been handed to the service and not been taken yet. */
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #log: LimitedLog;
@@ -71,7 +91,14 @@ export class StreamingPull implements Source {
     this.#options = options;
     this.#streamClient = openClient(endpoint, credentials, { "grpc-node.flow_control_window": flowControlWindow });
     this.#requestClient = openClient(endpoint, credentials);
-    this.#requests = new SubscriberRequests({ subscription, client: this.#requestClient, clock, log, observer });
+    this.#requests = new SubscriberRequests({
+      subscription,
+      client: this.#requestClient,
+      clock,
+      log,
+      observer,
+      random,
+    });
     this.#flow = new FlowControl(options.pull);
     this.#away = new AwayMessages(options.pull.maxOutstandingMessages);
     this.#health = new PullHealth(subscription, log);
@@ -80,12 +107,29 @@ export class StreamingPull implements Source {
       options.leases,
       clock,
       {
-        extend: (batch, seconds, givenBack) => this.#requests.extend(batch, seconds, givenBack),
+        limits: () => this.#requests.limits,
+        extend: (batch, seconds, leftOut) => this.#requests.extend(batch, seconds, leftOut),
         release: (batch) => this.#release(batch),
-        limitReached: (batch) => this.#leaseEnded(batch, "limit", "maxAckExtensionPeriod"),
+        limitReached: (batch) => this.#leaseEnded(batch, "limit"),
+        expired: (batch) => this.#leaseEnded(batch, "expired"),
       },
       random,
     );
+    const returns = new KeyReturns();
+    const onGivenBack = (nacks: ReadonlyMap<number, number>): void => this.#goAway(nacks);
+    const [requests, leases, arrivals] = [this.#requests, this.#leases, this.#arrivals];
+    this.#ordered = new OrderedSettlements({ clock, requests, leases, returns, onGivenBack });
+    this.#reception = new Reception({
+      clock,
+      requests,
+      leases,
+      arrivals,
+      settlements: this.#ordered,
+      returns,
+      onDropped: (messages, bytes) => this.#flow.remove(messages, bytes),
+      onGivenBack,
+    });
+    this.#pulse = new Pulse(clock);
     const clientId = randomUUID();
     this.#streams = Array.from({ length: options.pull.streams }, (_, i) => this.#stream(i, clientId, random));
   }
@@ -109,6 +153,8 @@ export class StreamingPull implements Source {
     });
     const abort = (): void => this.#wakeOpener();
     signal.addEventListener("abort", abort, { once: true });
+    this.#pulse.start();
+    void this.#look();
     this.#running.push(...this.#streams.map((stream) => stream.run()));
     await accepted;
     signal.removeEventListener("abort", abort);
@@ -138,9 +184,14 @@ export class StreamingPull implements Source {
     const settlement = this.#leases.settle(batch, fates.nacks);
     if (!settlement) return;
     this.#options.observer.timeToAck(settlement.heldMs / 1000, batch.length);
-    await this.#track(this.#requests.settle(batch, fates.nacks, settlement));
+    await this.#track(this.#tell(batch, fates.nacks, settlement));
     this.#forget(batch);
-    this.#goAway(fates.nacks);
+  }
+
+  async #tell(batch: PulledBatch, nacks: ReadonlyMap<number, number>, settlement: Settlement): Promise<void> {
+    if (this.#ordered.has(batch)) return this.#ordered.settle(batch, nacks, settlement);
+    await this.#requests.settle(batch, nacks, settlement);
+    this.#goAway(nacks);
   }
 
   #goAway(nacks: ReadonlyMap<number, number>): void {
@@ -153,6 +204,8 @@ export class StreamingPull implements Source {
 
   async close(): Promise<void> {
     this.#stopPulling();
+    this.#pulse.stop();
+    this.#closing.abort();
     const finished = new AbortController();
     const finish = this.#finish().finally(() => finished.abort());
     await Promise.race([finish, pause(this.#options.clock, closeTimeoutMs, finished.signal)]);
@@ -189,34 +242,60 @@ export class StreamingPull implements Source {
       clock,
       random,
       onAnswering: () => this.#streamAnswers(index),
-      onResponse: (bytes, deadlineSeconds) => this.#receive(bytes, deadlineSeconds),
+      windowBytes: flowControlWindow,
+      onResponse: (bytes, deadlineSeconds, ageMs) => this.#receive(bytes, deadlineSeconds, ageMs),
       onEnd: (code, failure, failures) => this.#streamEnded(index, code, failure, failures),
     });
   }
 
   #streamAnswers(index: number): void {
+    const { state } = this.#health;
     if (this.#health.streamAnswers(index)) this.#options.observer.streamOpened();
+    if (state === "NOT_FOUND") void this.#look();
     this.#wakeOpener();
   }
 
   #streamEnded(index: number, code: grpc.status, failure: PullFailure, failures: number): void {
+    // Whatever its name brings from now on belongs to another subscription.
+    if (failure.state === "NOT_FOUND") this.#generation++;
     const answered = this.#health.streamEnded(index, failure, failures);
     if (answered) this.#options.observer.streamClosed(statusName(code));
   }
 
-  #receive(bytes: Buffer, deadlineSeconds: number): void {
+  /** Says in the log what the subscription is set to; without the right to see it, what the responses tell has to do. */
+  async #look(): Promise<void> {
+    const { subscription, log } = this.#options;
+    const details = await subscriptionDetails(this.#options, this.#closing.signal);
+    if (!("code" in details)) {
+      log.info({ subscription, ...details }, "the subscription as it is set up");
+      this.#learn(details);
+    } else if (details.code === status.PERMISSION_DENIED) {
+      log.warn(
+        { subscription },
+        "not allowed to see how the subscription is set up (pubsub.subscriptions.get, roles/pubsub.viewer); going on without",
+      );
+    }
+  }
+
+  #learn({ exactlyOnce, ordered }: SubscriptionProperties): void {
+    this.#properties = { exactlyOnce, ordered };
+    this.#requests.exactlyOnce = exactlyOnce;
+    this.#leases.exactlyOnce = exactlyOnce;
+  }
+
+  #receive(bytes: Buffer, deadlineSeconds: number, ageMs: number): void {
     const batch = this.#parse(bytes);
+    if (batch?.properties) this.#learn(batch.properties);
     if (!batch || batch.length === 0) return;
     this.#options.observer.received(batch.length, bytes.length);
     this.#flow.add(batch.length, batch.messageBytes);
-    this.#leases.hold(batch, deadlineSeconds);
+    this.#reception.receive(batch, this.#properties, deadlineSeconds, Math.max(ageMs, this.#pulse.lagMs));
     this.#tellOutstanding();
-    this.#arrivals.push(batch);
   }
 
   #parse(bytes: Buffer): PulledBatch | undefined {
     try {
-      return new PulledBatch(bytes);
+      return PulledBatch.parse(bytes, this.#generation);
     } catch (error) {
       this.#options.observer.responseDropped(bytes.length);
       const { subscription } = this.#options;
@@ -242,6 +321,7 @@ export class StreamingPull implements Source {
   /** What is given back before the streams have ended would come again by one of them. */
   async #giveBackArrived(): Promise<void> {
     await Promise.all(this.#running);
+    await this.#reception.settled();
     for (const batch of this.#arrivals.takeRest()) this.#giveBack(batch);
   }
 
@@ -250,8 +330,7 @@ export class StreamingPull implements Source {
     const everything = new Map(Array.from({ length: batch.length }, (_, i) => [i, 0]));
     const settlement = this.#leases.settle(batch, everything);
     if (!settlement) return;
-    const settled = this.#requests.settle(batch, everything, settlement);
-    void this.#track(settled).then(() => this.#forget(batch));
+    void this.#track(this.#tell(batch, everything, settlement)).then(() => this.#forget(batch));
   }
 
   #forget(batch: PulledBatch): void {
@@ -267,17 +346,14 @@ export class StreamingPull implements Source {
 
   /** Held too long: somebody else may try. The batch stays here, and so counts, until it is settled. */
   #release(batch: PulledBatch): void {
-    this.#leaseEnded(batch, "released", "releaseAfter");
+    this.#leaseEnded(batch, "released");
     void this.#track(this.#requests.release(batch));
   }
 
-  #leaseEnded(batch: PulledBatch, reason: "limit" | "released", option: string): void {
+  #leaseEnded(batch: PulledBatch, reason: LeaseEnd): void {
     this.#options.observer.leaseEnded(batch.length, reason);
     const { subscription } = this.#options;
-    this.#log.warn(
-      { subscription, option, messages: batch.length },
-      "messages are held longer than an option allows; they may be delivered again",
-    );
+    this.#log.warn({ subscription, messages: batch.length }, leaseEnds[reason]);
   }
 
   #tellOutstanding(): void {

@@ -4,10 +4,20 @@ import type { Logger } from "pino";
 import type { Clock } from "../lib/clock.ts";
 import { LimitedLog } from "../lib/limited-log.ts";
 import { callUnary, detailsOf, routingHeader, statusName, statusOf } from "../lib/raw-call.ts";
-import { acknowledgePath, type AckIds, AckRequest, modifyAckDeadlinePath } from "./ack-requests.ts";
+import type { ParcelResult } from "./ack-draft.ts";
+import { ackFailuresOf } from "./ack-failures.ts";
+import {
+  acknowledgePath,
+  type AckIds,
+  AckRequest,
+  exactlyOnceLimits,
+  modifyAckDeadlinePath,
+  plainLimits,
+  type RequestLimits,
+} from "./ack-requests.ts";
 import type { PullObserver } from "./pull-observer.ts";
 import type { Settlement } from "./lease-manager.ts";
-import { RequestLane, type Verdict } from "./request-lane.ts";
+import { type LaneOptions, RequestLane, type Verdict } from "./request-lane.ts";
 
 export interface SubscriberRequestsOptions {
   readonly subscription: string;
@@ -15,10 +25,15 @@ export interface SubscriberRequestsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly observer: PullObserver;
+  readonly random?: () => number;
 }
 
 /** The messages of a response, with their ack ids. */
-type AckBatch = AckIds & { readonly length: number };
+type AckBatch = AckIds & {
+  readonly length: number;
+  /** Ids of a subscription that was deleted since go apart from those of the one that has its name now. */
+  readonly generation: number;
+};
 
 type RequestKind = "ack" | "nack" | "extend";
 
@@ -29,29 +44,46 @@ const callTimeoutMs = 30_000;
 /** An extension that is not answered by then is tried again by the lease manager. */
 const extensionTimeoutMs = 10_000;
 
+/** A message whose receipt was not taken three times comes again by itself. */
+const receiptTries = 3;
+
 /** A fault of the request itself or of the subscription: another try would have the same answer. */
 const refusals: ReadonlySet<grpc.status> = new Set([
-  grpc.status.INVALID_ARGUMENT,
   grpc.status.NOT_FOUND,
   grpc.status.FAILED_PRECONDITION,
   grpc.status.OUT_OF_RANGE,
   grpc.status.UNIMPLEMENTED,
 ]);
 
+/** What sets a lane apart. */
+interface LaneKind {
+  readonly kind: RequestKind;
+  /** All ids of a ModifyAckDeadline request share their deadline; 0 of an Acknowledge request. */
+  readonly seconds: number;
+  readonly generation: number;
+  /** One request after the other. */
+  readonly inOrder?: boolean;
+  readonly receipt?: boolean;
+}
+
 export class SubscriberRequests {
   readonly #options: SubscriberRequestsOptions;
-  readonly #acks: RequestLane;
-  /** One lane per kind and deadline: all ids of a ModifyAckDeadline request share their deadline. */
-  readonly #deadlines = new Map<string, RequestLane>();
+  readonly #lanes = new Map<string, RequestLane>();
   readonly #stop = new AbortController();
   readonly #failureLog: LimitedLog;
   readonly #metadata: grpc.Metadata;
+  /** How much goes into a request depends on whether the subscription has exactly-once delivery. */
+  exactlyOnce = false;
 
   constructor(options: SubscriberRequestsOptions) {
     this.#options = options;
     this.#metadata = routingHeader("subscription", options.subscription);
     this.#failureLog = new LimitedLog(options.log, options.clock);
-    this.#acks = this.#lane("ack", () => AckRequest.acknowledge(options.subscription));
+  }
+
+  /** How much goes into a request at most. */
+  get limits(): RequestLimits {
+    return this.exactlyOnce ? exactlyOnceLimits : plainLimits;
   }
 
   /**
@@ -61,62 +93,95 @@ export class SubscriberRequests {
    * @returns resolves when the service has taken it, or it was given up
    */
   async settle(batch: AckBatch, givenBack: ReadonlyMap<number, number>, settlement: Settlement): Promise<void> {
-    const { length } = batch;
-    const { deadlineAt, lastDeadlineAt } = settlement;
-    const parcels = [this.#acks.add(batch, length, allBut(length, givenBack), lastDeadlineAt)];
-    const bySeconds = Map.groupBy(givenBack.keys(), (i) => pauseSeconds(givenBack.get(i)!));
-    for (const [seconds, indices] of bySeconds) {
-      parcels.push(this.#deadlineLane("nack", seconds).add(batch, length, indices, deadlineAt));
+    const acks = allBut(batch.length, givenBack.size > 0 ? givenBack : undefined);
+    await this.tell(batch, acks, givenBack, settlement, false);
+  }
+
+  /**
+   * Acks some messages of a batch and gives others back.
+   *
+   * @param acks undefined: all
+   * @param inOrder the acks are taken after all that were handed over in order before
+   */
+  async tell(
+    batch: AckBatch,
+    acks: readonly number[] | undefined,
+    givenBack: ReadonlyMap<number, number>,
+    { deadlineAt, lastDeadlineAt }: Settlement,
+    inOrder: boolean,
+  ): Promise<void> {
+    const { length, generation } = batch;
+    const parcels = [];
+    if (acks?.length !== 0) {
+      const lane = this.#lane({ kind: "ack", seconds: 0, generation, inOrder });
+      parcels.push(lane.add(batch, length, acks, lastDeadlineAt));
+    }
+    if (givenBack.size > 0) {
+      const bySeconds = Map.groupBy(givenBack.keys(), (i) => pauseSeconds(givenBack.get(i)!));
+      for (const [seconds, indices] of bySeconds) {
+        parcels.push(this.#lane({ kind: "nack", seconds, generation }).add(batch, length, indices, deadlineAt));
+      }
     }
     await Promise.all(parcels);
   }
 
-  /** Gives a whole batch back at once; tried once. */
-  release(batch: AckBatch): Promise<boolean> {
-    return this.#deadlineLane("nack", 0).add(batch, batch.length, undefined, -Infinity);
+  /** Gives messages back before their batch is held; tried once. */
+  release(batch: AckBatch, indices?: readonly number[], seconds = 0): Promise<ParcelResult> {
+    const lane = this.#lane({ kind: "nack", seconds, generation: batch.generation });
+    return lane.add(batch, batch.length, indices, -Infinity);
   }
 
-  /** Sets the deadline of a batch's messages anew, but of the given-back ones; tried once: who wants another try asks again. */
-  extend(batch: AckBatch, seconds: number, givenBack: ReadonlyMap<number, number> | undefined): Promise<boolean> {
-    const indices = allBut(batch.length, givenBack);
-    return this.#deadlineLane("extend", seconds).add(batch, batch.length, indices, -Infinity);
+  /** Sets the deadline of a batch's messages anew, but of those left out; tried once: who wants another try asks again. */
+  extend(batch: AckBatch, seconds: number, leftOut: ReadonlySet<number> | undefined): Promise<ParcelResult> {
+    const lane = this.#lane({ kind: "extend", seconds, generation: batch.generation });
+    return lane.add(batch, batch.length, allBut(batch.length, leftOut), -Infinity);
+  }
+
+  /** Asks the service to confirm that a batch that has come is ours, by an extension; tried three times. */
+  receipt(batch: AckBatch, seconds: number): Promise<ParcelResult> {
+    const lane = this.#lane({ kind: "extend", seconds, generation: batch.generation, receipt: true });
+    return lane.add(batch, batch.length, undefined, Infinity);
   }
 
   /** Sends what is waiting without delay. */
   flush(): void {
-    this.#acks.flush();
-    for (const lane of this.#deadlines.values()) lane.flush();
+    for (const lane of this.#lanes.values()) lane.flush();
   }
 
   /** Gives up what the service has not taken yet. */
   close(): void {
-    this.#acks.close();
-    for (const lane of this.#deadlines.values()) lane.close();
+    for (const lane of this.#lanes.values()) lane.close();
     this.#stop.abort();
   }
 
-  #deadlineLane(kind: "nack" | "extend", seconds: number): RequestLane {
-    const name = `${kind} ${seconds}`;
-    let lane = this.#deadlines.get(name);
+  #lane(wanted: LaneKind): RequestLane {
+    const { kind, seconds, generation, inOrder = false, receipt = false } = wanted;
+    const name = `${kind} ${seconds} ${generation} ${inOrder} ${receipt} ${this.exactlyOnce}`;
+    let lane = this.#lanes.get(name);
     if (!lane) {
-      this.#dropIdleLanes();
-      lane = this.#lane(kind, () => AckRequest.modifyAckDeadline(this.#options.subscription, seconds));
-      this.#deadlines.set(name, lane);
+      for (const [other, { idle }] of this.#lanes) if (idle) this.#lanes.delete(other);
+      lane = new RequestLane(this.#optionsOf(wanted));
+      this.#lanes.set(name, lane);
     }
     return lane;
   }
 
-  #dropIdleLanes(): void {
-    for (const [name, lane] of this.#deadlines) if (lane.idle) this.#deadlines.delete(name);
-  }
-
-  #lane(kind: RequestKind, newRequest: () => AckRequest): RequestLane {
-    return new RequestLane({
-      clock: this.#options.clock,
-      newRequest,
+  #optionsOf({ kind, seconds, inOrder, receipt }: LaneKind): LaneOptions {
+    const { subscription, clock, observer, random } = this.#options;
+    const { limits } = this;
+    return {
+      clock,
+      newRequest: () =>
+        kind === "ack"
+          ? AckRequest.acknowledge(subscription, limits)
+          : AckRequest.modifyAckDeadline(subscription, seconds, limits),
       send: (request) => this.#send(kind, request),
-      givenUp: (request) => this.#options.observer.requestFailed(kind, request.ids),
-    });
+      taken: (ids) => this.#countTaken(kind, ids),
+      givenUp: (ids) => observer.requestFailed(kind, ids),
+      ...(inOrder && { maxInFlight: 1 }),
+      ...(receipt && { maxTries: receiptTries }),
+      ...(random && { random }),
+    };
   }
 
   async #send(kind: RequestKind, request: AckRequest): Promise<Verdict> {
@@ -132,8 +197,7 @@ export class SubscriberRequests {
     } catch (error) {
       return this.#failed(kind, request, error);
     }
-    this.#countTaken(kind, request.ids);
-    return "taken";
+    return { kind: "taken" };
   }
 
   #countTaken(kind: RequestKind, ids: number): void {
@@ -144,20 +208,22 @@ export class SubscriberRequests {
 
   #failed(kind: RequestKind, request: AckRequest, error: unknown): Verdict {
     const code = statusOf(error);
+    const failures = ackFailuresOf(error);
     if (!this.#stop.signal.aborted) {
       this.#failureLog.warn(
-        { kind, messages: request.ids, code: statusName(code), details: detailsOf(error) },
+        { kind, messages: failures?.size ?? request.ids, code: statusName(code), details: detailsOf(error) },
         "Pub/Sub did not take a request; what it meant may be delivered again",
       );
     }
-    return refusals.has(code) ? "refused" : "again";
+    if (failures) return { kind: "partly", failures };
+    if (code === grpc.status.INVALID_ARGUMENT) return { kind: "badId" };
+    return { kind: refusals.has(code) ? "refused" : "again" };
   }
 }
 
-/** The indices that are not keys of `excluded`; undefined when that is all of them. */
-function allBut(length: number, excluded: ReadonlyMap<number, number> | undefined): readonly number[] | undefined {
-  if (!excluded || excluded.size === 0) return undefined;
-  return Array.from({ length }, (_, i) => i).filter((i) => !excluded.has(i));
+/** The indices that are not among those left out; undefined when that is all of them. */
+function allBut(length: number, leftOut: { has(i: number): boolean } | undefined): readonly number[] | undefined {
+  return leftOut && Array.from({ length }, (_, i) => i).filter((i) => !leftOut.has(i));
 }
 
 function pauseSeconds(pauseMs: number): number {

@@ -53,7 +53,7 @@ function letters(...texts: string[]): DeadLetter[] {
 }
 
 function lettersOf(messages: readonly FakeMessage[]): DeadLetter[] {
-  const batch = new PulledBatch(encodeResponse(messages));
+  const batch = PulledBatch.parse(encodeResponse(messages));
   const refusal = { code: "TYPE_MISMATCH", path: "a", message: "No.", stage: "transcode" } as const;
   return messages.map((_, message) => ({ batch, message, refusal }));
 }

@@ -10,7 +10,7 @@ const refusal = { code: "MALFORMED_PAYLOAD", path: "", message: "Not JSON.", sta
 type Message = Omit<FakeMessage, "ackId">;
 
 function encoded(message: Message, form: number): EncodedMessage | "spent" | "circling" {
-  const batch = new PulledBatch(encodeResponse([{ ackId: "other" }, { ackId: "a", ...message }]));
+  const batch = PulledBatch.parse(encodeResponse([{ ackId: "other" }, { ackId: "a", ...message }]));
   return encodeLetter({ batch, message: 1, refusal }, origin, form);
 }
 

@@ -40,7 +40,7 @@ class FakeSource implements Source {
 /** A batch of messages with these ids; the payload of each is its id and place. */
 function batchOf(...ids: string[]): MessageBatch {
   const messages = ids.map((id, i) => ({ ackId: `${id}-${i}`, data: `${id}@${i}`, messageId: id }));
-  return new PulledBatch(encodeResponse(messages));
+  return PulledBatch.parse(encodeResponse(messages));
 }
 
 interface Stage {

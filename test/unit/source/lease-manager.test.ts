@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { AckRequest } from "../../../src/source/ack-requests.ts";
+import type { ParcelResult } from "../../../src/source/ack-draft.ts";
+import { plainLimits } from "../../../src/source/ack-requests.ts";
 import { LeaseManager, type LeaseOptions } from "../../../src/source/lease-manager.ts";
-import { RequestLane } from "../../../src/source/request-lane.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const defaults: LeaseOptions = {
@@ -11,21 +11,23 @@ const defaults: LeaseOptions = {
   releaseAfterMs: Infinity,
 };
 const nothing: ReadonlyMap<number, number> = new Map();
+const taken: ParcelResult = { lost: [], untaken: [] };
 
 interface Batch {
   readonly name: string;
   readonly length: number;
+  readonly ackIdBytes: number;
 }
 
 let clock = new VirtualClock();
 /** `at name +seconds`, `at name released` and so on, times in seconds. */
 let story: string[] = [];
-let answer: (batch: Batch) => Promise<boolean>;
+let answer: (batch: Batch) => Promise<ParcelResult>;
 
 beforeEach(() => {
   clock = new VirtualClock();
   story = [];
-  answer = () => Promise.resolve(true);
+  answer = () => Promise.resolve(taken);
 });
 
 function open(options: Partial<LeaseOptions> = {}, random = () => 0.5): LeaseManager<Batch> {
@@ -34,25 +36,34 @@ function open(options: Partial<LeaseOptions> = {}, random = () => 0.5): LeaseMan
     { ...defaults, ...options },
     clock,
     {
-      extend: (batch, seconds, givenBack) => {
-        tell(`${batch.name} +${seconds}${givenBack ? ` but ${[...givenBack.keys()].join()}` : ""}`);
+      limits: () => plainLimits,
+      extend: (batch, seconds, leftOut) => {
+        tell(`${batch.name} +${seconds}${leftOut ? ` but ${[...leftOut].join()}` : ""}`);
         return answer(batch);
       },
       release: (batch) => tell(`${batch.name} released`),
       limitReached: (batch) => tell(`${batch.name} limit`),
+      expired: (batch) => tell(`${batch.name} expired`),
     },
     random,
   );
 }
 
-const batch = (name: string, length = 1): Batch => ({ name, length });
+const batch = (name: string, length = 1): Batch => ({ name, length, ackIdBytes: length * 180 });
+
+/** A batch has come now, or has been so long on its way. */
+function hold(leases: LeaseManager<Batch>, held: Batch, seconds: number, ageMs = 0): Batch {
+  leases.hold(held, { seconds, sinceMs: clock.monotonic() - ageMs, confirmed: false });
+  return held;
+}
+
+const moments = (): number[] => [...new Set(story.map((line) => Number(line.split(" ")[0])))];
 
 describe("a batch", () => {
-  test("that is settled within the stream's deadline costs no request, and leaves no timer", async () => {
+  test("that is settled within a second costs no request, and leaves no timer", async () => {
     const leases = open();
-    const a = batch("a");
-    leases.hold(a, 10);
-    await clock.advance(4999);
+    const a = hold(leases, batch("a"), 10);
+    await clock.advance(999);
     leases.settle(a, nothing);
     leases.drop(a);
     await clock.advance(600_000);
@@ -61,20 +72,37 @@ describe("a batch", () => {
     expect(leases.size).toBe(0);
   });
 
-  test("that is held longer is extended five seconds before its deadline", async () => {
+  test("that is held longer is extended nine seconds before its deadline, for nobody knows how long it was on its way", async () => {
     const leases = open();
-    leases.hold(batch("a"), 10);
-    await clock.advance(4999);
+    hold(leases, batch("a"), 10);
+    await clock.advance(999);
     expect(story).toEqual([]);
     await clock.advance(1);
-    expect(story).toEqual(["5 a +10"]);
-    await clock.advance(5000);
-    expect(story).toEqual(["5 a +10", "10 a +10"]);
+    expect(story).toEqual(["1 a +10"]);
+    // From its own extensions on, five seconds before.
+    await clock.advance(9000);
+    expect(story).toEqual(["1 a +10", "6 a +10"]);
+  });
+
+  test("that was long on its way is extended at once", async () => {
+    const leases = open();
+    hold(leases, batch("a"), 10, 4000);
+    await clock.advance(0);
+    expect(story).toEqual(["0 a +10"]);
+  });
+
+  test("whose lease the service has confirmed is extended five seconds, or a tenth of it, before its deadline", async () => {
+    const leases = open();
+    leases.hold(batch("a"), { seconds: 20, sinceMs: 0, confirmed: true });
+    leases.hold(batch("b"), { seconds: 100, sinceMs: 0, confirmed: true });
+    await clock.advance(95_000);
+    expect(moments().slice(0, 1)).toEqual([15]);
+    expect(story.find((line) => line.includes("b"))).toMatch(/^(89|90)/);
   });
 
   test("with a long deadline is extended a tenth of it before the end", async () => {
     const leases = open();
-    leases.hold(batch("a"), 600);
+    hold(leases, batch("a"), 600);
     await clock.advance(539_999);
     expect(story).toEqual([]);
     await clock.advance(1);
@@ -83,23 +111,30 @@ describe("a batch", () => {
 
   test("that is being acked stays leased until the service has the ack, without what was given back", async () => {
     const leases = open();
-    const a = batch("a", 3);
-    leases.hold(a, 10);
-    await clock.advance(1000);
+    const a = hold(leases, batch("a", 3), 10);
+    await clock.advance(500);
     leases.settle(a, new Map([[1, 0]]));
-    await clock.advance(4000);
-    expect(story).toEqual(["5 a +10 but 1"]);
+    await clock.advance(500);
+    expect(story).toEqual(["1 a +10 but 1"]);
     leases.drop(a);
     await clock.advance(600_000);
     expect(story).toHaveLength(1);
   });
 
+  test("of which the service does not know some messages any more is extended without them, and not at all without any", async () => {
+    answer = ({ name }) => Promise.resolve({ lost: name === "a" ? [1] : [0], untaken: [] });
+    const leases = open();
+    hold(leases, batch("a", 2), 10);
+    hold(leases, batch("b", 1), 10);
+    await clock.advance(12_000);
+    expect(story).toEqual(["1 a +10", "1 b +10", "6 a +10 but 1", "11 a +11 but 1"]);
+  });
+
   test("tells on settlement how long it was held and when its lease ends", async () => {
     const leases = open({ maxAckExtensionPeriodMs: 3_600_000 });
-    const a = batch("a");
-    leases.hold(a, 10);
+    const a = hold(leases, batch("a"), 60);
     await clock.advance(3000);
-    expect(leases.settle(a, nothing)).toEqual({ heldMs: 3000, deadlineAt: 10_000, lastDeadlineAt: 4_200_000 });
+    expect(leases.settle(a, nothing)).toEqual({ heldMs: 3000, deadlineAt: 60_000, lastDeadlineAt: 4_200_000 });
     expect(leases.settle(a, nothing)).toBeUndefined();
     expect(leases.settle(batch("other"), nothing)).toBeUndefined();
   });
@@ -111,6 +146,15 @@ describe("the length of an extension", () => {
     expect(open({ minDurationPerAckExtensionMs: 30_000 }).extensionSeconds).toBe(30);
   });
 
+  test("is a minute at least with exactly-once delivery, unless less is asked for", () => {
+    const leases = open();
+    leases.exactlyOnce = true;
+    expect(leases.extensionSeconds).toBe(60);
+    const short = open({ maxDurationPerAckExtensionMs: 20_000 });
+    short.exactlyOnce = true;
+    expect(short.extensionSeconds).toBe(20);
+  });
+
   test.each([
     [42_500, {}, 43],
     [2000, {}, 10],
@@ -119,121 +163,162 @@ describe("the length of an extension", () => {
     [900_000, {}, 600],
   ] as const)("is the 99th percentile: %i ms with %j give %i s", async (heldMs, options, seconds) => {
     const leases = open(options);
-    const slow = batch("slow", 100);
-    leases.hold(slow, 600);
+    const slow = hold(leases, batch("slow", 100), 600);
     await clock.advance(heldMs);
     leases.settle(slow, nothing);
     leases.drop(slow);
     expect(leases.extensionSeconds).toBe(seconds);
-    leases.hold(batch("b"), 10);
+    hold(leases, batch("b"), 10);
     story.length = 0;
-    await clock.advance(5000);
-    expect(story).toEqual([`${(heldMs + 5000) / 1000} b +${seconds}`]);
+    await clock.advance(1500);
+    expect(story.map((line) => line.split(" ").slice(1).join(" "))).toEqual([`b +${seconds}`]);
   });
 });
 
 describe("limits", () => {
-  test("after the total limit nothing is extended any more, and that is told", async () => {
+  test("after the total limit nothing is extended any more, and that is told when the lease ends", async () => {
     const leases = open({ maxAckExtensionPeriodMs: 22_000 });
-    const a = batch("a");
-    leases.hold(a, 10);
+    const a = hold(leases, batch("a"), 10);
     await clock.advance(600_000);
-    // At 15 s only seven seconds are left of the 22.
-    expect(story).toEqual(["5 a +10", "10 a +10", "15 a +7", "17 a limit"]);
+    // At 16 s only six seconds are left of the 22.
+    expect(story).toEqual(["1 a +10", "6 a +10", "11 a +11", "22 a limit"]);
     expect(leases.settle(a, nothing)).toBeDefined();
   });
 
   test("a batch that is held too long is released on time, and not extended any more", async () => {
-    const leases = open({ releaseAfterMs: 7500 });
-    leases.hold(batch("a"), 10);
+    const leases = open({ releaseAfterMs: 4500 });
+    hold(leases, batch("a"), 10);
     await clock.advance(600_000);
-    expect(story).toEqual(["5 a +10", "7.5 a released"]);
+    expect(story).toEqual(["1 a +10", "4.5 a released"]);
     expect(clock.pending).toBe(0);
   });
 
   test("a batch that is being acked is not released", async () => {
-    const leases = open({ releaseAfterMs: 7500 });
-    const a = batch("a");
-    leases.hold(a, 10);
+    const leases = open({ releaseAfterMs: 4500 });
+    const a = hold(leases, batch("a"), 10);
     leases.settle(a, nothing);
-    await clock.advance(9000);
-    expect(story).toEqual(["5 a +10"]);
+    await clock.advance(5500);
+    expect(story).toEqual(["1 a +10"]);
   });
 });
 
 test("the machine's wall clock may jump", async () => {
   const leases = open();
-  leases.hold(batch("a"), 10);
+  hold(leases, batch("a"), 10);
   clock.jump(-86_400_000);
-  await clock.advance(4999);
+  await clock.advance(999);
   expect(story).toEqual([]);
   clock.jump(7 * 86_400_000);
   await clock.advance(1);
-  expect(story).toEqual(["5 a +10"]);
+  expect(story).toEqual(["1 a +10"]);
+});
+
+describe("when the machine was suspended for five minutes", () => {
+  /** Timers do not fire while nothing runs; then all that are due fire, late. */
+  function suspend(): void {
+    clock.leap(300_000);
+  }
+
+  test("leases that have ended are told, and extended at once, by a request a second", async () => {
+    const leases = open();
+    for (let k = 0; k < 20; k++) hold(leases, batch(`b${k}`, 1000), 10);
+    suspend();
+    await clock.advance(20_000);
+    const expired = story.filter((line) => line.endsWith("expired"));
+    expect(expired).toHaveLength(20);
+    const extensions = story.filter((line) => line.includes("+"));
+    // Two of 1,000 fit into a request of 2,500.
+    expect(moments().slice(0, 10)).toEqual(Array.from({ length: 10 }, (_, k) => 300 + k * 1.1));
+    expect(new Set(extensions.map((line) => line.split(" ")[1])).size).toBe(20);
+    expect(extensions).toHaveLength(20);
+  });
 });
 
 describe("many batches", () => {
   test("that fall due within a second are extended together", async () => {
     const leases = open();
     for (let k = 0; k < 5; k++) {
-      leases.hold(batch(`b${k}`), 10);
+      hold(leases, batch(`b${k}`), 10);
       await clock.advance(300);
     }
-    await clock.advance(600_000 - 1500);
-    const moments = new Set(story.map((line) => Number(line.split(" ")[0])));
-    // Due at 5, 5.3, 5.6, 5.9 and 6.2 s: the last one is more than a second behind the first, and goes alone once.
-    expect([...moments].slice(0, 2)).toEqual([5, 6.2]);
-    expect(story.filter((line) => line.startsWith("5 "))).toHaveLength(4);
+    await clock.advance(2000);
+    // Due at 1, 1.3, 1.6, 1.9 and 2.2 s: the last one is more than a second behind the first, and goes alone once.
+    expect(story.map((line) => line.split(" ").slice(0, 2).join(" "))).toEqual([
+      "1 b0",
+      "1 b1",
+      "1 b2",
+      "1 b3",
+      "2.2 b4",
+    ]);
   });
 
-  /**
-   * Worked out by hand: what is held weighs with its age, so that the extension at second t is t long, 10 at least and 600 at
-   * most, and the next is due max(5, a tenth) before its end: 5, 10, 15, 25, 45, 85, 161.5, 307.3, 584.5, 1111, then every
-   * 540 s: 1651 … 4891. That is 17 times in 90 minutes; 20,000 ids make 8 requests of 2,500 each time.
-   */
-  test("held through an outage of 90 minutes: 136 requests for 20,000 messages", async () => {
-    const ackId = Buffer.alloc(180, "a");
-    const ids = { bytes: ackId, ackIdStart: () => 0, ackIdEnd: () => ackId.length };
-    let requests = 0;
-    let extended = 0;
-    const lane = new RequestLane({
-      clock,
-      newRequest: () => AckRequest.modifyAckDeadline("projects/acme/subscriptions/orders", 600),
-      send: (request) => {
-        expect(request.bytes.length).toBeLessThan(524_288);
-        requests++;
-        extended += request.ids;
-        return Promise.resolve("taken");
-      },
-      givenUp: () => expect.unreachable(),
-    });
+  /** Extensions in requests: those that begin at the same moment, at most 2,500 ids. */
+  function requests(): { at: number; ids: number }[] {
+    return moments().map((at) => ({
+      at,
+      ids: story.filter((line) => line.startsWith(`${at} `)).length * 1000,
+    }));
+  }
+
+  test("held through an outage of 90 minutes are extended by one request a second at most, and no lease ends", async () => {
     const leases = open();
-    answer = ({ length }) => lane.add(ids, length, undefined, Infinity);
-    for (let k = 0; k < 20; k++) leases.hold(batch(`b${k}`, 1000), 10);
+    const deadlines = new Map<string, number>();
+    answer = ({ name }) => {
+      const now = clock.monotonic() / 1000;
+      expect(now).toBeLessThan(deadlines.get(name) ?? 10);
+      deadlines.set(name, now + Number(story.at(-1)!.split("+")[1]));
+      return Promise.resolve(taken);
+    };
+    for (let k = 0; k < 20; k++) hold(leases, batch(`b${k}`, 1000), 10);
     await clock.advance(90 * 60_000);
-    const moments = [...new Set(story.map((line) => Math.round(Number(line.split(" ")[0]))))];
-    expect(moments).toHaveLength(17);
-    expect(requests).toBe(136);
-    expect(extended).toBe(17 * 20_000);
+    expect(story.every((line) => line.includes("+"))).toBe(true);
+    const all = requests();
+    expect(Math.max(...all.map(({ ids }) => ids))).toBe(2000);
+    const gaps = all.slice(10).map(({ at }, i) => at - all[i + 9]!.at);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1.099);
+    // In the first ten seconds ten requests have to be taken.
+    expect(all.filter(({ at }) => at <= 8)).toHaveLength(10);
+    // At most 600 s each: ten rounds in 5,400 s, and about as many until they are so long.
+    expect(all.length).toBeLessThan(250);
+    expect(Math.min(...deadlines.values())).toBeGreaterThan(5400);
   });
 
-  /**
-   * Pauses with a random number of one half: 1 s and half of 1, 2, 4, 8, 16, 32 s, and half of 60 s from then on. Tries at 5,
-   * 6.5, 8.5, 11.5, 16.5, 25.5 and 42.5 s, and every 31 s from 73.5 s on: 7 + 172 within 90 minutes.
-   */
-  test("when the service takes no extensions for 90 minutes, are tried 179 times, all together", async () => {
-    answer = () => Promise.resolve(false);
+  test("of 20,000 messages in full requests are extended by one request a second from the beginning", async () => {
     const leases = open();
-    for (let k = 0; k < 20; k++) leases.hold(batch(`b${k}`, 1000), 10);
+    for (let k = 0; k < 16; k++) hold(leases, batch(`b${k}`, 1250), 10);
+    await clock.advance(60_000);
+    const gaps = moments().map((at, i, all) => at - (all[i - 1] ?? -Infinity));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1);
+  });
+
+  /** Pauses with a random number of one half: 1 s and half of 1, 2, 4, 8, 16, 32 s, and half of 60 s from then on. */
+  test("when the service takes no extensions for 90 minutes, are tried by one request at a time, with pauses up to a minute", async () => {
+    answer = ({ length }) => Promise.resolve({ lost: [], untaken: Array.from({ length }, (_, i) => i) });
+    const leases = open();
+    for (let k = 0; k < 20; k++) hold(leases, batch(`b${k}`, 1000), 10);
     await clock.advance(90 * 60_000);
-    expect(story).toHaveLength(179 * 20);
-    expect(new Set(story.map((line) => line.split(" ")[0])).size).toBe(179);
+    // At 1, 2.5, 4.5, 7.5, 12.5, 21.5 and 38.5 s, and every 31 s from 69.5 s on: 7 + 172 within 90 minutes.
+    const extensions = story.filter((line) => line.includes("+"));
+    expect(new Set(extensions.map((line) => line.split(" ")[0])).size).toBe(179);
+    expect(extensions).toHaveLength(2 * 179);
+  });
+
+  test("are extended one request after the other as soon as the service is back", async () => {
+    answer = ({ length }) => Promise.resolve({ lost: [], untaken: Array.from({ length }, (_, i) => i) });
+    const leases = open();
+    for (let k = 0; k < 20; k++) hold(leases, batch(`b${k}`, 1000), 10);
+    await clock.advance(100_000);
+    answer = () => Promise.resolve(taken);
+    story = [];
+    await clock.advance(31_000 + 12_000);
+    const extensions = story.filter((line) => line.includes("+"));
+    expect(new Set(extensions.map((line) => line.split(" ")[1])).size).toBe(20);
   });
 });
 
 test("closing forgets everything and leaves no timer", async () => {
   const leases = open();
-  leases.hold(batch("a"), 10);
+  hold(leases, batch("a"), 10);
   leases.close();
   expect(clock.pending).toBe(0);
   await clock.advance(600_000);

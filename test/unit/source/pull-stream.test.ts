@@ -39,6 +39,7 @@ function run(changes: Partial<PullStreamOptions> = {}): PullStream {
     flow,
     clock,
     random: () => 0.5,
+    windowBytes: 4_194_304,
     onAnswering: () => {},
     onResponse: () => {},
     onEnd: () => {},

@@ -79,7 +79,7 @@ function expected(bytes: Buffer): unknown[] {
 }
 
 function actual(bytes: Buffer): unknown[] {
-  const batch = new PulledBatch(bytes);
+  const batch = PulledBatch.parse(bytes);
   return Array.from({ length: batch.length }, (_, i) => ({
     ackId: batch.bytes.toString("utf8", batch.ackIdStart(i), batch.ackIdEnd(i)),
     deliveryAttempt: batch.deliveryAttempt(i),
@@ -93,7 +93,7 @@ function actual(bytes: Buffer): unknown[] {
 
 function passesTheWalk(bytes: Buffer): boolean {
   try {
-    return new PulledBatch(bytes).length >= 0;
+    return PulledBatch.parse(bytes).length >= 0;
   } catch {
     return false;
   }
@@ -125,14 +125,14 @@ test("the bytes of the messages are those of PubsubMessage, without ack IDs", ()
   const messages = [{ messageId: "12", data: Buffer.alloc(300) }, {}];
   const bytes = encode({ receivedMessages: messages.map((message) => ({ ackId: "x".repeat(170), message })) });
   // data: tag, two bytes of length, 300; id: tag, length, 2.
-  expect(new PulledBatch(bytes).messageBytes).toBe(303 + 4);
+  expect(PulledBatch.parse(bytes).messageBytes).toBe(303 + 4);
 });
 
 test(`a batch tells whether any message has an ordering key, PROPERTY_SEED=${propertySeed}`, () => {
   fc.assert(
     fc.property(response, (value) => {
       const keys = value.receivedMessages.map(({ message }) => message?.orderingKey ?? "");
-      expect(new PulledBatch(encode(value)).hasOrderingKeys).toBe(keys.some((key) => key !== ""));
+      expect(PulledBatch.parse(encode(value)).hasOrderingKeys).toBe(keys.some((key) => key !== ""));
     }),
     { seed: propertySeed, numRuns },
   );
@@ -178,7 +178,7 @@ describe("what the service does not send today", () => {
     ["a group", [0x0b, 0x0c]],
     ["an attribute that is cut", [0x0a, 5, 0x12, 3, 0x12, 1, 0x0a]],
   ])("%s is malformed", (_, bytes) => {
-    expect(() => new PulledBatch(Buffer.from(bytes))).toThrow(MalformedResponse);
+    expect(() => PulledBatch.parse(Buffer.from(bytes))).toThrow(MalformedResponse);
   });
 });
 
@@ -187,9 +187,9 @@ test("a response of 100,000 messages has them all", () => {
     ackId: `a${i}`,
     message: { messageId: `${i}` },
   }));
-  const batch = new PulledBatch(encode({ receivedMessages }));
+  const batch = PulledBatch.parse(encode({ receivedMessages }));
   expect(batch.length).toBe(100_000);
   expect(batch.messageId(99_999)).toBe("99999");
-  const next = new PulledBatch(encode({ receivedMessages: [{ ackId: "b" }] }));
+  const next = PulledBatch.parse(encode({ receivedMessages: [{ ackId: "b" }] }));
   expect([batch.messageId(0), next.messageId(0)]).toEqual(["0", ""]);
 });

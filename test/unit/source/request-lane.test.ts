@@ -1,22 +1,30 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { AckRequest } from "../../../src/source/ack-requests.ts";
-import { RequestLane, type Verdict } from "../../../src/source/request-lane.ts";
+import { type LaneOptions, RequestLane, type Verdict } from "../../../src/source/request-lane.ts";
 import { pubsubProtos } from "../../../src/lib/protos.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 let clock = new VirtualClock();
 let sent: { at: number; ackIds: readonly string[]; answer: (verdict: Verdict) => void }[] = [];
 let automatic: Verdict | undefined;
+let answerNext: (request: (typeof sent)[number]) => void = () => {};
+let taken = 0;
 let givenUp = 0;
 
 beforeEach(() => {
   clock = new VirtualClock();
   sent = [];
-  automatic = "taken";
+  automatic = yes;
+  answerNext = () => {};
   givenUp = 0;
+  taken = 0;
 });
 
-function open(): RequestLane {
+const yes: Verdict = { kind: "taken" };
+const again: Verdict = { kind: "again" };
+const all = { lost: [], untaken: [] };
+
+function open(options: Partial<LaneOptions> = {}): RequestLane {
   const type = pubsubProtos().lookupType("google.pubsub.v1.AcknowledgeRequest");
   return new RequestLane({
     clock,
@@ -27,15 +35,22 @@ function open(): RequestLane {
       const { promise, resolve } = Promise.withResolvers<Verdict>();
       sent.push({ at: clock.monotonic(), ackIds, answer: resolve });
       if (automatic) resolve(automatic);
+      else answerNext(sent.at(-1)!);
       return promise;
     },
-    givenUp: (request) => (givenUp += request.ids),
+    taken: (ids) => (taken += ids),
+    givenUp: (ids) => (givenUp += ids),
+    ...options,
   });
 }
 
 /** Ack ids as a batch has them: all in one buffer, something in between. */
 function ids(...names: string[]): { bytes: Buffer; ackIdStart(i: number): number; ackIdEnd(i: number): number } {
-  const starts = names.map((_, i) => names.slice(0, i).join("-").length + Math.min(i, 1));
+  let position = 0;
+  const starts = names.map((name) => {
+    position += name.length + 1;
+    return position - name.length - 1;
+  });
   return {
     bytes: Buffer.from(names.join("-")),
     ackIdStart: (i) => starts[i]!,
@@ -53,13 +68,13 @@ test("what comes within five milliseconds goes in one request", async () => {
   expect(sent).toEqual([]);
   await clock.advance(1);
   expect(sent.map(({ ackIds }) => ackIds)).toEqual([["a", "b", "c", "e"]]);
-  expect(await Promise.all(results)).toEqual([true, true]);
+  expect(await Promise.all(results)).toEqual([all, all]);
   expect(lane.idle).toBe(true);
   expect(clock.pending).toBe(0);
 });
 
 test("no ids, no request", async () => {
-  expect(await open().add(ids("a"), 1, [], Infinity)).toBe(true);
+  expect(await open().add(ids("a"), 1, [], Infinity)).toEqual(all);
   expect(clock.pending).toBe(0);
 });
 
@@ -72,12 +87,12 @@ test("a full request goes at once, below 512 KiB", async () => {
   expect(sent.map(({ ackIds }) => ackIds.length)).toEqual([506]);
   await clock.advance(5);
   expect(sent.map(({ ackIds }) => ackIds.length)).toEqual([506, 94]);
-  expect(await result).toBe(true);
+  expect(await result).toEqual(all);
 });
 
 describe("when the service cannot take a request", () => {
   test("it is sent again after a pause that grows, and what came meanwhile goes along without a try of its own", async () => {
-    automatic = "again";
+    automatic = again;
     const lane = open();
     const first = lane.add(ids("a"), 1, undefined, Infinity);
     await clock.advance(5);
@@ -91,15 +106,15 @@ describe("when the service cannot take a request", () => {
       [55, "a"],
       [55, "b", "c"],
     ]);
-    automatic = "taken";
+    automatic = yes;
     // Half of 200 ms.
     await clock.advance(100);
     expect(moments()).toEqual([5, 55, 55, 155, 155]);
-    expect(await Promise.all([first, second, third])).toEqual([true, true, true]);
+    expect(await Promise.all([first, second, third])).toEqual([all, all, all]);
   });
 
   test("many small settlements become few requests", async () => {
-    automatic = "again";
+    automatic = again;
     const lane = open();
     for (let k = 0; k < 1000; k++) {
       void lane.add(ids(`id${k}`), 1, undefined, Infinity);
@@ -107,18 +122,18 @@ describe("when the service cannot take a request", () => {
     }
     // Ten seconds: pauses of 50, 100, 200, 400, 800, 1600, 3200 ms and 5 s, at most one more small request at each.
     expect(sent.length).toBeLessThan(60);
-    automatic = "taken";
+    automatic = yes;
     await clock.advance(10_000);
     expect(lane.idle).toBe(true);
   });
 
   test("it is given up when its leases are over", async () => {
-    automatic = "again";
+    automatic = again;
     const lane = open();
     const result = lane.add(ids("a"), 1, undefined, 60);
     await clock.advance(60_000);
     expect(moments()).toEqual([5, 55, 155]);
-    expect(await result).toBe(false);
+    expect(await result).toEqual({ lost: [], untaken: [0] });
     expect(givenUp).toBe(1);
   });
 });
@@ -130,14 +145,15 @@ test("a refused request is given up at once; a settlement of which a part was ta
   const result = lane.add(ids(large, large), 2, undefined, Infinity);
   await clock.advance(5);
   expect(sent).toHaveLength(2);
-  sent[0]!.answer("taken");
-  sent[1]!.answer("refused");
-  expect(await result).toBe(false);
+  sent[0]!.answer(yes);
+  sent[1]!.answer({ kind: "refused" });
+  expect(await result).toEqual({ lost: [], untaken: [1] });
+  expect(taken).toBe(1);
   expect(givenUp).toBe(1);
 });
 
 test("flushing waits neither for more nor for the end of a pause", async () => {
-  automatic = "again";
+  automatic = again;
   const lane = open();
   void lane.add(ids("a"), 1, undefined, Infinity);
   lane.flush();
@@ -155,9 +171,154 @@ test("closing gives up what has not been taken, and takes nothing more", async (
   await clock.advance(5);
   const waiting = lane.add(ids("b"), 1, undefined, Infinity);
   lane.close();
-  expect(await waiting).toBe(false);
-  sent[0]!.answer("again");
-  expect(await underWay).toBe(false);
-  expect(await lane.add(ids("c"), 1, undefined, Infinity)).toBe(false);
+  expect(await waiting).toEqual({ lost: [], untaken: [0] });
+  sent[0]!.answer(again);
+  expect(await underWay).toEqual({ lost: [], untaken: [0] });
+  expect(await lane.add(ids("c"), 1, undefined, Infinity)).toEqual({ lost: [], untaken: [0] });
   expect(clock.pending).toBe(0);
+});
+
+test("a lane of one request at a time keeps the order, also when a request has to go again", async () => {
+  automatic = undefined;
+  const lane = open({ maxInFlight: 1 });
+  const results = [lane.add(ids("a"), 1, undefined, Infinity)];
+  await clock.advance(5);
+  results.push(lane.add(ids("b"), 1, undefined, Infinity));
+  await clock.advance(5);
+  expect(sent.map(({ ackIds }) => ackIds)).toEqual([["a"]]);
+  sent[0]!.answer(again);
+  await clock.advance(50);
+  expect(sent.map(({ ackIds }) => ackIds)).toEqual([["a"], ["a"]]);
+  sent[1]!.answer(yes);
+  await clock.advance(0);
+  expect(sent.map(({ ackIds }) => ackIds)).toEqual([["a"], ["a"], ["b"]]);
+  sent[2]!.answer(yes);
+  expect(await Promise.all(results)).toEqual([all, all]);
+});
+
+describe("ids that fail alone", () => {
+  /** Answers as a service would that has these failures, each until it has been told so often. */
+  function answerBy(failures: Readonly<Record<string, { as: "transient" | "permanent"; times: number }>>): void {
+    const left = new Map(Object.entries(failures).map(([id, { times }]) => [id, times]));
+    automatic = undefined;
+    answerNext = ({ ackIds, answer }) => {
+      const failing = ackIds.filter((id) => (left.get(id) ?? 0) > 0);
+      for (const id of failing) left.set(id, left.get(id)! - 1);
+      if (failing.length === 0) return answer(yes);
+      answer({ kind: "partly", failures: new Map(failing.map((id) => [id, failures[id]!.as])) });
+    };
+  }
+
+  test("for good are lost, the others of the request are taken", async () => {
+    answerBy({ b: { as: "permanent", times: 1 }, d: { as: "permanent", times: 1 } });
+    const lane = open();
+    const results = [lane.add(ids("a", "b", "c"), 3, undefined, Infinity), lane.add(ids("x", "d"), 2, [1], Infinity)];
+    await clock.advance(5);
+    expect(await Promise.all(results)).toEqual([
+      { lost: [1], untaken: [] },
+      { lost: [1], untaken: [] },
+    ]);
+    expect([taken, givenUp]).toEqual([2, 2]);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("for a while are sent again alone, after half of 1, 2, 4 s", async () => {
+    answerBy({ b: { as: "transient", times: 3 } });
+    const lane = open();
+    const result = lane.add(ids("a", "b", "c"), 3, undefined, Infinity);
+    await clock.advance(10_000);
+    expect(sent.map(({ at, ackIds }) => [at, ...ackIds])).toEqual([
+      [5, "a", "b", "c"],
+      [505, "b"],
+      [1505, "b"],
+      [3505, "b"],
+    ]);
+    expect(await result).toEqual(all);
+    expect([taken, givenUp]).toEqual([3, 0]);
+    expect(lane.idle).toBe(true);
+  });
+
+  test("do not hold up what comes after them", async () => {
+    answerBy({ a: { as: "transient", times: 1 } });
+    const lane = open();
+    void lane.add(ids("a"), 1, undefined, Infinity);
+    await clock.advance(5);
+    const second = lane.add(ids("b"), 1, undefined, Infinity);
+    await clock.advance(5);
+    expect(await second).toEqual(all);
+  });
+
+  /** Half of 1, 2, 4 … 32 s are 31.5 s after seven tries, then 32 s each: 18 more tries until 607.5 s, the last one. */
+  test("are given up after ten minutes, with pauses of 64 s at most", async () => {
+    answerBy({ a: { as: "transient", times: Infinity } });
+    const lane = open();
+    const result = lane.add(ids("a"), 1, undefined, Infinity);
+    await clock.advance(3_600_000);
+    expect(await result).toEqual({ lost: [], untaken: [0] });
+    expect(moments().at(-1)).toBe(607_505);
+    expect(sent).toHaveLength(25);
+    expect(givenUp).toBe(1);
+  });
+
+  test("are given up after as many tries as the lane allows", async () => {
+    answerBy({ a: { as: "transient", times: Infinity } });
+    const result = open({ maxTries: 3 }).add(ids("a", "b"), 2, undefined, Infinity);
+    await clock.advance(60_000);
+    expect(await result).toEqual({ lost: [], untaken: [0] });
+    expect(sent).toHaveLength(3);
+  });
+
+  test("in many requests are collected for their next try", async () => {
+    answerBy(Object.fromEntries(Array.from({ length: 50 }, (_, k) => [`id${k}`, { as: "transient", times: 1 }])));
+    const lane = open();
+    for (let k = 0; k < 50; k++) {
+      void lane.add(ids(`id${k}`), 1, undefined, Infinity);
+      await clock.advance(5);
+    }
+    await clock.advance(10_000);
+    expect(sent).toHaveLength(51);
+    expect(taken).toBe(50);
+  });
+});
+
+describe("a request that is refused for an id that is not named", () => {
+  const names = (count: number, name: string): string[] => Array.from({ length: count }, (_, k) => `${name}${k}`);
+
+  function refuse(isBad: (id: string) => boolean): void {
+    automatic = undefined;
+    answerNext = ({ ackIds, answer }) => answer(ackIds.some(isBad) ? { kind: "badId" } : yes);
+  }
+
+  /** Halves of 2,500: 1,250, 625, 313, 157, 79, 40, 20, 10, 5, 3, 2, 1: twelve times two requests at most. */
+  test("is halved until that id is alone", async () => {
+    refuse((id) => id === "a1733");
+    const result = open().add(ids(...names(2500, "a")), 2500, undefined, Infinity);
+    await clock.advance(5);
+    expect(await result).toEqual({ lost: [1733], untaken: [] });
+    expect([taken, givenUp]).toEqual([2499, 1]);
+    expect(sent.length).toBeLessThanOrEqual(25);
+  });
+
+  test("is cut between batches first", async () => {
+    refuse((id) => id.startsWith("old"));
+    const lane = open();
+    const results = [
+      lane.add(ids(...names(3, "old")), 3, undefined, Infinity),
+      lane.add(ids(...names(9, "new")), 9, undefined, Infinity),
+    ];
+    await clock.advance(5);
+    const [old, young] = await Promise.all(results);
+    expect(new Set(old!.lost)).toEqual(new Set([0, 1, 2]));
+    expect(young).toEqual(all);
+    expect(sent[1]!.ackIds).toEqual(names(3, "old"));
+  });
+
+  test("is not halved for ever: of a subscription that is gone every id is bad", async () => {
+    refuse(() => true);
+    const result = open().add(ids(...names(2500, "a")), 2500, undefined, Infinity);
+    await clock.advance(5);
+    expect((await result).lost).toHaveLength(2500);
+    expect(sent).toHaveLength(1 + 2 * 48);
+    expect(givenUp).toBe(2500);
+  });
 });

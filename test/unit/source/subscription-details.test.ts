@@ -2,7 +2,7 @@ import * as grpc from "@grpc/grpc-js";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { GrpcServer } from "../../../src/emulator/grpc-server.ts";
 import { pubsubProtos, serviceDefinition } from "../../../src/lib/protos.ts";
-import { subscriptionTopic } from "../../../src/source/subscription-topic.ts";
+import { subscriptionTopic } from "../../../src/source/subscription-details.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const subscription = "projects/acme/subscriptions/orders";

@@ -1,0 +1,121 @@
+/**
+ * What happens to a response before its messages are handed on. As a rule nothing. With exactly-once delivery the service has
+ * to confirm that they are ours; with ordering, what comes too early is given back.
+ */
+import type { Clock } from "../lib/clock.ts";
+import type { Arrivals } from "./arrivals.ts";
+import type { KeyReturns } from "./key-returns.ts";
+import type { Grant, LeaseManager } from "./lease-manager.ts";
+import type { OrderedSettlements } from "./ordered-settlements.ts";
+import type { PulledBatch, SubscriptionProperties } from "./pulled-batch.ts";
+import type { SubscriberRequests } from "./subscriber-requests.ts";
+
+export interface ReceptionOptions {
+  readonly clock: Clock;
+  readonly requests: Pick<SubscriberRequests, "receipt" | "release">;
+  readonly leases: LeaseManager<PulledBatch>;
+  readonly arrivals: Arrivals<PulledBatch>;
+  readonly settlements: Pick<OrderedSettlements, "add">;
+  readonly returns: KeyReturns;
+  /** Messages are not handed on. @param bytes as `messageBytes` */
+  readonly onDropped: (messages: number, bytes: number) => void;
+  /** @param nacks message index → pause in milliseconds */
+  readonly onGivenBack: (nacks: ReadonlyMap<number, number>) => void;
+}
+
+/** Which messages of a batch go on. */
+interface Sorted {
+  readonly kept: number[];
+  /** Message index → pause in milliseconds. */
+  readonly early: Map<number, number>;
+}
+
+export class Reception {
+  readonly #options: ReceptionOptions;
+  /** Batches whose receipts are under way. */
+  readonly #confirming = new Set<Promise<void>>();
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: ReceptionOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param deadlineSeconds for how long the service leaves the messages to us
+   * @param ageMs how long ago it may have sent them
+   */
+  receive(
+    batch: PulledBatch,
+    { exactlyOnce, ordered }: SubscriptionProperties,
+    deadlineSeconds: number,
+    ageMs: number,
+  ): void {
+    const now = this.#options.clock.monotonic();
+    const grant: Grant = { seconds: deadlineSeconds, sinceMs: now - ageMs, confirmed: false };
+    if (exactlyOnce) this.#confirm(batch, ordered);
+    else this.#handOn(batch, ordered && batch.hasOrderingKeys, new Set(), grant);
+  }
+
+  /** Resolves when no receipt is under way. */
+  async settled(): Promise<void> {
+    while (this.#confirming.size > 0) await Promise.all(this.#confirming);
+  }
+
+  #confirm(batch: PulledBatch, ordered: boolean): void {
+    const seconds = this.#options.leases.extensionSeconds;
+    const grant: Grant = { seconds, sinceMs: this.#options.clock.monotonic(), confirmed: true };
+    // Batches of an ordered subscription go on in the order in which they came.
+    const before = ordered ? this.#last : undefined;
+    const confirmed = this.#options.requests.receipt(batch, seconds).then(async ({ lost, untaken }) => {
+      await before;
+      this.#handOn(batch, ordered && batch.hasOrderingKeys, new Set([...lost, ...untaken]), grant);
+    });
+    this.#last = confirmed;
+    this.#confirming.add(confirmed);
+    void confirmed.finally(() => this.#confirming.delete(confirmed));
+  }
+
+  /** @param missing messages that are not ours */
+  #handOn(batch: PulledBatch, keyed: boolean, missing: ReadonlySet<number>, grant: Grant): void {
+    const { leases, arrivals, settlements } = this.#options;
+    const part = keyed || missing.size > 0 ? this.#part(batch, keyed, missing) : batch;
+    if (part.length === 0) return;
+    if (keyed) settlements.add(part);
+    leases.hold(part, grant);
+    arrivals.push(part);
+  }
+
+  /** The messages that go on; those that come too early are given back. */
+  #part(batch: PulledBatch, keyed: boolean, missing: ReadonlySet<number>): PulledBatch {
+    const { kept, early } = this.#sort(batch, keyed, missing);
+    if (kept.length === batch.length) return batch;
+    this.#giveBack(batch, early);
+    const part = batch.pick(kept);
+    this.#options.onDropped(batch.length - part.length, batch.messageBytes - part.messageBytes);
+    return part;
+  }
+
+  #sort(batch: PulledBatch, keyed: boolean, missing: ReadonlySet<number>): Sorted {
+    const { clock, returns } = this.#options;
+    const now = clock.monotonic();
+    const sorted: Sorted = { kept: [], early: new Map() };
+    for (let i = 0; i < batch.length; i++) {
+      const key = keyed ? batch.orderingKey(i) : "";
+      if (missing.has(i)) {
+        if (key !== "") returns.expect(key, batch.messageId(i), now, now);
+        continue;
+      }
+      const until = key === "" ? undefined : returns.admit(key, batch.messageId(i), now);
+      if (until === undefined) sorted.kept.push(i);
+      else sorted.early.set(i, until - now);
+    }
+    return sorted;
+  }
+
+  #giveBack(batch: PulledBatch, early: ReadonlyMap<number, number>): void {
+    if (early.size === 0) return;
+    const bySeconds = Map.groupBy(early.keys(), (i) => Math.ceil(early.get(i)! / 1000));
+    for (const [seconds, messages] of bySeconds) void this.#options.requests.release(batch, messages, seconds);
+    this.#options.onGivenBack(early);
+  }
+}
