@@ -41,7 +41,7 @@ export function ackFailuresOf(error: unknown): AckFailures | undefined {
       return undefined;
     }
   }
-  return told ? failures : undefined;
+  return told && failures.size > 0 ? failures : undefined;
 }
 
 function statusDetailsOf(error: unknown): readonly Buffer[] {
