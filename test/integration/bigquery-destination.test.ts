@@ -1,14 +1,14 @@
 /** The append path over real gRPC and REST, against the embedded BigQuery. */
-import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AppendObserver } from "../../src/bigquery/append-observer.ts";
-import { BigQueryDestination, type BigQueryDestinationOptions } from "../../src/bigquery/bigquery-destination.ts";
+import type { BigQueryDestination, BigQueryDestinationOptions } from "../../src/bigquery/bigquery-destination.ts";
 import { type BigQueryEmulator, startBigQueryEmulator } from "../../src/emulator/bigquery/bigquery-emulator.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Outcomes } from "../../src/message.ts";
+import { watchRejections } from "../support/destination-rig.ts";
+import { emulatedDestination } from "../support/emulated-destination.ts";
 import { eventually } from "../support/eventually.ts";
 import { PayloadBatch } from "../support/payload-batch.ts";
-import { tableMode } from "../support/mapping-options.ts";
 
 const table = "p.d.t";
 const columns = [
@@ -20,7 +20,6 @@ let emulator: BigQueryEmulator;
 let open: BigQueryDestination[];
 let appended: number[];
 let connections: number[];
-let rejections: unknown[];
 
 const observer: AppendObserver = {
   appended: (rows) => appended.push(rows),
@@ -35,43 +34,22 @@ const observer: AppendObserver = {
   schemaRefreshed: () => undefined,
 };
 
-const noteRejection = (reason: unknown): void => void rejections.push(reason);
-
+watchRejections();
 beforeEach(async () => {
   emulator = await startBigQueryEmulator({ maxRequestBytes: 100_000 });
   emulator.createTable(table, columns);
   open = [];
   appended = [];
   connections = [];
-  rejections = [];
-  process.on("unhandledRejection", noteRejection);
 });
 
 afterEach(async () => {
   await Promise.all(open.map((destination) => destination.close()));
   await emulator.close();
-  process.off("unhandledRejection", noteRejection);
-  if (rejections.length > 0) throw new Error("a promise was rejected and nobody looked", { cause: rejections[0] });
 });
 
 function destination(options: Partial<BigQueryDestinationOptions> = {}): BigQueryDestination {
-  const made = new BigQueryDestination({
-    table: { project: "p", dataset: "d", table: "t" },
-    mapping: { ...tableMode, subscription: "projects/p/subscriptions/s" },
-    restEndpoint: { host: emulator.host, port: emulator.restPort, plaintext: true },
-    storageEndpoint: { host: emulator.host, port: emulator.storagePort, plaintext: true },
-    credentials: undefined,
-    batch: { maxBytes: 1 << 20, maxRows: 500, maxDelayMs: 5 },
-    append: { maxInFlight: 8, minConnections: 1, maxConnections: 1, maxRequestBytes: 9 << 20 },
-    schemaRefreshIntervalMs: 60_000,
-    maxRowBytes: 25 * 1024 * 1024,
-    refusedHoldsKey: false,
-    delivery: "atLeastOnce",
-    clock: systemClock,
-    log: pino({ level: "silent" }),
-    observer,
-    ...options,
-  });
+  const made = emulatedDestination(emulator, { observer, ...options });
   open.push(made);
   return made;
 }

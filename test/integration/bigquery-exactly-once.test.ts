@@ -1,8 +1,7 @@
 /** `delivery: exactlyOnce` over real gRPC and REST, against the embedded BigQuery: rows are counted, each must be there once. */
-import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AppendObserver } from "../../src/bigquery/append-observer.ts";
-import { BigQueryDestination, type BigQueryDestinationOptions } from "../../src/bigquery/bigquery-destination.ts";
+import type { BigQueryDestination, BigQueryDestinationOptions } from "../../src/bigquery/bigquery-destination.ts";
 import {
   type BigQueryEmulator,
   type BigQueryEmulatorOptions,
@@ -10,9 +9,9 @@ import {
 } from "../../src/emulator/bigquery/bigquery-emulator.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Outcomes } from "../../src/message.ts";
+import { emulatedDestination } from "../support/emulated-destination.ts";
 import { eventually } from "../support/eventually.ts";
 import { watchRejections } from "../support/destination-rig.ts";
-import { tableMode } from "../support/mapping-options.ts";
 import { PayloadBatch } from "../support/payload-batch.ts";
 import { SteppedClock } from "../support/stepped-clock.ts";
 
@@ -67,20 +66,10 @@ const inFlight = (maxInFlight: number, connections = 1): BigQueryDestinationOpti
 const never = new AbortController().signal;
 
 function destination(options: Partial<BigQueryDestinationOptions> = {}): BigQueryDestination {
-  const made = new BigQueryDestination({
-    table: { project: "p", dataset: "d", table: "t" },
-    mapping: { ...tableMode, subscription: "projects/p/subscriptions/s" },
-    restEndpoint: { host: emulator.host, port: emulator.restPort, plaintext: true },
-    storageEndpoint: { host: emulator.host, port: emulator.storagePort, plaintext: true },
-    credentials: undefined,
+  const made = emulatedDestination(emulator, {
     batch: { maxBytes: 1 << 20, maxRows: 50, maxDelayMs: 2 },
     append: inFlight(4),
-    schemaRefreshIntervalMs: 60_000,
-    maxRowBytes: 25 << 20,
-    refusedHoldsKey: false,
     delivery: "exactlyOnce",
-    clock: systemClock,
-    log: pino({ level: "silent" }),
     observer,
     ...options,
   });

@@ -1,12 +1,10 @@
 /** Ordering keys over real gRPC, against the embedded BigQuery with faults of all kinds. */
-import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AppendObserver } from "../../src/bigquery/append-observer.ts";
-import { BigQueryDestination } from "../../src/bigquery/bigquery-destination.ts";
+import type { BigQueryDestination } from "../../src/bigquery/bigquery-destination.ts";
 import { type BigQueryEmulator, startBigQueryEmulator } from "../../src/emulator/bigquery/bigquery-emulator.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { emulatedDestination } from "../support/emulated-destination.ts";
 import { KeyedBatch } from "../support/keyed-batch.ts";
-import { tableMode } from "../support/mapping-options.ts";
 
 const table = "p.d.t";
 const keys = 1000;
@@ -24,20 +22,9 @@ beforeEach(async () => {
     { name: "number", type: "INT64" },
     { name: "kind", type: "STRING" },
   ]);
-  destination = new BigQueryDestination({
-    table: { project: "p", dataset: "d", table: "t" },
-    mapping: tableMode,
-    restEndpoint: { host: emulator.host, port: emulator.restPort, plaintext: true },
-    storageEndpoint: { host: emulator.host, port: emulator.storagePort, plaintext: true },
-    credentials: undefined,
+  destination = emulatedDestination(emulator, {
     batch: { maxBytes: 1 << 20, maxRows: 700, maxDelayMs: 5 },
     append: { maxInFlight: 4, minConnections: 3, maxConnections: 3, maxRequestBytes: 9 << 20 },
-    schemaRefreshIntervalMs: 60_000,
-    maxRowBytes: 25 * 1024 * 1024,
-    refusedHoldsKey: false,
-    delivery: "atLeastOnce",
-    clock: systemClock,
-    log: pino({ level: "silent" }),
     observer,
   });
   await destination.open(never);

@@ -1,35 +1,20 @@
 /** Exactly-once delivery of the embedded Pub/Sub, over real gRPC and with Google's own client. */
-import { AckResponses, type Message, PubSub } from "@google-cloud/pubsub";
+import { AckResponses, type Message, type PubSub } from "@google-cloud/pubsub";
 import { type Metadata, status } from "@grpc/grpc-js";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type PubSubEmulator, startPubSubEmulator } from "../../src/emulator/pubsub/pubsub-emulator.ts";
+import { describe, expect, test } from "vitest";
+import type { PubSubEmulator } from "../../src/emulator/pubsub/pubsub-emulator.ts";
+import { bodiesLeft, embeddedPubSub } from "../support/embedded-pubsub.ts";
 import { eventually } from "../support/eventually.ts";
-import { type Delivery, PubSubClient, type PullStream } from "../support/pubsub-client.ts";
+import { type Delivery, type PubSubClient, type PullStream } from "../support/pubsub-client.ts";
 
 let emulator: PubSubEmulator;
 let client: PubSubClient;
 let google: PubSub;
-let serial = 0;
 let topic: string;
 let subscription: string;
 
-beforeAll(async () => {
-  emulator = await startPubSubEmulator();
-  client = new PubSubClient(`${emulator.host}:${emulator.port}`);
-  process.env["PUBSUB_EMULATOR_HOST"] = `${emulator.host}:${emulator.port}`;
-  google = new PubSub({ projectId: "test" });
-});
-beforeEach(() => {
-  topic = `projects/test/topics/once-${++serial}`;
-  subscription = `projects/test/subscriptions/once-${serial}`;
-  emulator.createTopic(topic);
-});
-afterEach(() => emulator.faults.replace([]));
-afterAll(async () => {
-  delete process.env["PUBSUB_EMULATOR_HOST"];
-  await google.close();
-  client.close();
-  await emulator.close();
+embeddedPubSub("once", (embedded) => {
+  ({ emulator, client, google, topic, subscription } = embedded);
 });
 
 const subscribe = (options: object = {}): void =>
@@ -39,11 +24,7 @@ const publish = (...texts: string[]): void =>
     topic,
     texts.map((data) => ({ data, orderingKey: "k" })),
   );
-const left = (): string[] =>
-  emulator
-    .subscription(subscription)
-    .messages()
-    .map(({ data }) => data.toString());
+const left = (): string[] => bodiesLeft(emulator, subscription);
 
 /** What a failed call says of ack IDs, read with the client's own way of reading it. */
 async function failures(call: Promise<void>): Promise<readonly [status, string]> {

@@ -1,41 +1,23 @@
 /** Google's own client against the embedded Pub/Sub: seek, snapshots, filters, detaching; and `POST /reset`. */
-import { PubSub } from "@google-cloud/pubsub";
+import type { PubSub } from "@google-cloud/pubsub";
 import { status } from "@grpc/grpc-js";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type PubSubEmulator, startPubSubEmulator } from "../../src/emulator/pubsub/pubsub-emulator.ts";
-import { PubSubClient } from "../support/pubsub-client.ts";
+import { expect, test } from "vitest";
+import type { PubSubEmulator } from "../../src/emulator/pubsub/pubsub-emulator.ts";
+import { bodiesLeft, embeddedPubSub } from "../support/embedded-pubsub.ts";
+import type { PubSubClient } from "../support/pubsub-client.ts";
 
 let emulator: PubSubEmulator;
 let client: PubSubClient;
 let google: PubSub;
-let serial = 0;
 let topic: string;
 let subscription: string;
 
-beforeAll(async () => {
-  emulator = await startPubSubEmulator();
-  client = new PubSubClient(`${emulator.host}:${emulator.port}`);
-  process.env["PUBSUB_EMULATOR_HOST"] = `${emulator.host}:${emulator.port}`;
-  google = new PubSub({ projectId: "test" });
-});
-beforeEach(() => {
-  topic = `projects/test/topics/replay-${++serial}`;
-  subscription = `projects/test/subscriptions/replay-${serial}`;
-  emulator.createTopic(topic);
-});
-afterAll(async () => {
-  delete process.env["PUBSUB_EMULATOR_HOST"];
-  await google.close();
-  client.close();
-  await emulator.close();
+embeddedPubSub("replay", (embedded) => {
+  ({ emulator, client, google, topic, subscription } = embedded);
 });
 
 const take = async (): Promise<string[]> => (await client.take(subscription)).map(({ data }) => data.toString());
-const left = (): string[] =>
-  emulator
-    .subscription(subscription)
-    .messages()
-    .map(({ data }) => data.toString());
+const left = (): string[] => bodiesLeft(emulator, subscription);
 
 test("seek to a time, with retain_acked_messages", async () => {
   const [created] = await google.topic(topic).createSubscription(subscription, { retainAckedMessages: true });
@@ -52,7 +34,7 @@ test("seek to a time, with retain_acked_messages", async () => {
 test("a snapshot: create, get, list, seek, delete", async () => {
   const [created] = await google.topic(topic).createSubscription(subscription);
   emulator.publish(topic, [{ data: "a" }]);
-  const name = `projects/test/snapshots/replay-${serial}`;
+  const name = "projects/test/snapshots/replay-1";
   await created.createSnapshot(name);
   expect(await take()).toEqual(["a"]);
   const [snapshots] = await google.getSnapshots();
