@@ -1,5 +1,4 @@
 /** A Pub/Sub subscription, pulled by streams; acks, give-backs and extensions go by unary calls. */
-import { randomUUID } from "node:crypto";
 import { status } from "@grpc/grpc-js";
 import type * as grpc from "@grpc/grpc-js";
 import type { Logger } from "pino";
@@ -7,17 +6,15 @@ import type { Clock } from "../lib/clock.ts";
 import { pause } from "../lib/clock.ts";
 import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts";
 import { LimitedLog } from "../lib/limited-log.ts";
-import { routingHeader, statusName } from "../lib/raw-call.ts";
 import type { Fates, MessageBatch, PipelineState } from "../message.ts";
 import { Arrivals } from "./arrivals.ts";
 import { AwayMessages } from "./away-messages.ts";
 import { FlowControl } from "./flow-control.ts";
 import { KeyReturns } from "./key-returns.ts";
 import { LeaseManager, type LeaseOptions, type Settlement } from "./lease-manager.ts";
-import type { PullFailure } from "./pull-failure.ts";
 import { PullHealth } from "./pull-health.ts";
 import type { LeaseEnd, PullObserver } from "./pull-observer.ts";
-import { PullStream } from "./pull-stream.ts";
+import { type PullOptions, PullStreams } from "./pull-streams.ts";
 import { PulledBatch, type SubscriptionProperties } from "./pulled-batch.ts";
 import { OrderedSettlements } from "./ordered-settlements.ts";
 import { Reception } from "./reception.ts";
@@ -25,13 +22,6 @@ import type { Source } from "./source.ts";
 import { SubscriberRequests } from "./subscriber-requests.ts";
 import { subscriptionDetails } from "./subscription-details.ts";
 import { Pulse } from "./transit.ts";
-
-interface PullOptions {
-  readonly streams: number;
-  /** Over all streams; a response that overshoots is kept, and then nothing is read until there is room again. */
-  readonly maxOutstandingMessages: number;
-  readonly maxOutstandingBytes: number;
-}
 
 export interface StreamingPullOptions {
   /** `projects/P/subscriptions/S` */
@@ -66,9 +56,8 @@ export class StreamingPull implements Source {
   readonly #requests: SubscriberRequests;
   readonly #leases: LeaseManager<PulledBatch>;
   readonly #flow: FlowControl;
-  readonly #streams: readonly PullStream[];
+  readonly #streams: PullStreams;
   readonly #away: AwayMessages;
-  readonly #running: Promise<void>[] = [];
   readonly #health: PullHealth;
   readonly #arrivals = new Arrivals<PulledBatch>();
   readonly #reception: Reception;
@@ -76,12 +65,9 @@ export class StreamingPull implements Source {
   readonly #pulse: Pulse;
   readonly #closing = new AbortController();
   #properties: SubscriptionProperties = { exactlyOnce: false, ordered: false };
-  /** Counts how often the subscription was found missing. */
-  #generation = 0;
   /** What has been handed to the service and not been taken yet. */
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #log: LimitedLog;
-  #wakeOpener = (): void => {};
   #stopping = false;
   /** Resolves when the streams have ended, and what came too late is about to be given back. */
   #pulled: Promise<void> = Promise.resolve();
@@ -130,8 +116,17 @@ export class StreamingPull implements Source {
       onGivenBack,
     });
     this.#pulse = new Pulse(clock);
-    const clientId = randomUUID();
-    this.#streams = Array.from({ length: options.pull.streams }, (_, i) => this.#stream(i, clientId, random));
+    this.#streams = new PullStreams({
+      ...options,
+      client: this.#streamClient,
+      windowBytes: flowControlWindow,
+      flow: this.#flow,
+      health: this.#health,
+      random,
+      deadlineSeconds: () => this.#leases.extensionSeconds,
+      onResponse: (bytes, deadlineSeconds, ageMs) => this.#receive(bytes, deadlineSeconds, ageMs),
+      onReturn: () => void this.#look(),
+    });
   }
 
   get state(): PipelineState {
@@ -148,16 +143,9 @@ export class StreamingPull implements Source {
    */
   async open(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const accepted = new Promise<void>((resolve) => {
-      this.#wakeOpener = resolve;
-    });
-    const abort = (): void => this.#wakeOpener();
-    signal.addEventListener("abort", abort, { once: true });
     this.#pulse.start();
     void this.#look();
-    this.#running.push(...this.#streams.map((stream) => stream.run()));
-    await accepted;
-    signal.removeEventListener("abort", abort);
+    await this.#streams.open(signal);
   }
 
   /** To be iterated once. Aborting `signal` stops pulling; what was not handed on is given back when the streams have ended. */
@@ -199,7 +187,7 @@ export class StreamingPull implements Source {
     if (pauses.length === 0) return;
     const now = this.#options.clock.monotonic();
     const isFull = this.#away.add(pauses.length, now + pauses.reduce((a, b) => Math.max(a, b)), now);
-    if (isFull) for (const stream of this.#streams) stream.renew();
+    if (isFull) this.#streams.renew();
   }
 
   async close(): Promise<void> {
@@ -224,42 +212,6 @@ export class StreamingPull implements Source {
       this.#requests.flush();
       await Promise.all(this.#underWay);
     }
-  }
-
-  #stream(index: number, clientId: string, random: () => number): PullStream {
-    const { subscription, clock, pull } = this.#options;
-    return new PullStream({
-      client: this.#streamClient,
-      metadata: routingHeader("subscription", subscription),
-      terms: {
-        subscription,
-        clientId,
-        maxOutstandingMessages: Math.ceil(pull.maxOutstandingMessages / pull.streams),
-        maxOutstandingBytes: Math.ceil(pull.maxOutstandingBytes / pull.streams),
-      },
-      deadlineSeconds: () => this.#leases.extensionSeconds,
-      flow: this.#flow,
-      clock,
-      random,
-      onAnswering: () => this.#streamAnswers(index),
-      windowBytes: flowControlWindow,
-      onResponse: (bytes, deadlineSeconds, ageMs) => this.#receive(bytes, deadlineSeconds, ageMs),
-      onEnd: (code, failure, failures) => this.#streamEnded(index, code, failure, failures),
-    });
-  }
-
-  #streamAnswers(index: number): void {
-    const { state } = this.#health;
-    if (this.#health.streamAnswers(index)) this.#options.observer.streamOpened();
-    if (state === "NOT_FOUND") void this.#look();
-    this.#wakeOpener();
-  }
-
-  #streamEnded(index: number, code: grpc.status, failure: PullFailure, failures: number): void {
-    // Whatever its name brings from now on belongs to another subscription.
-    if (failure.state === "NOT_FOUND") this.#generation++;
-    const answered = this.#health.streamEnded(index, failure, failures);
-    if (answered) this.#options.observer.streamClosed(statusName(code));
   }
 
   /** Says in the log what the subscription is set to; without the right to see it, what the responses tell has to do. */
@@ -295,7 +247,7 @@ export class StreamingPull implements Source {
 
   #parse(bytes: Buffer): PulledBatch | undefined {
     try {
-      return PulledBatch.parse(bytes, this.#generation);
+      return PulledBatch.parse(bytes, this.#streams.generation);
     } catch (error) {
       this.#options.observer.responseDropped(bytes.length);
       const { subscription } = this.#options;
@@ -311,16 +263,15 @@ export class StreamingPull implements Source {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#health.leave("DRAINING");
-    for (const stream of this.#streams) stream.stop();
+    this.#streams.stop();
     this.#flow.lift();
     this.#arrivals.end();
-    this.#wakeOpener();
     this.#pulled = this.#giveBackArrived();
   }
 
   /** What is given back before the streams have ended would come again by one of them. */
   async #giveBackArrived(): Promise<void> {
-    await Promise.all(this.#running);
+    await this.#streams.ended();
     await this.#reception.settled();
     for (const batch of this.#arrivals.takeRest()) this.#giveBack(batch);
   }
