@@ -30,10 +30,15 @@ export interface SoakReport {
   /** Of the second process. */
   readonly restarts: number;
   readonly rssMaxMB: number;
-  /** After a collection, once a minute. */
+  /** The whole heap after a collection, once a minute, the warm-up included. */
   readonly heapMB: readonly number[];
-  /** Of the heap after a collection, by least squares, without the warm-up; of all that is not compiled code, and of that code. */
+  /** The part of it that is compiled code, for information. */
+  readonly codeMB: readonly number[];
+  /** Does not count: V8 compiles hot code for the first minutes, and buffers find their size, which is no leak. */
+  readonly warmUpSeconds: number;
+  /** Of the whole heap after a collection, by least squares, over all samples after the warm-up. */
   readonly heapSlopeMBPer10Minutes: number;
+  /** Of the part that is compiled code, for information. */
   readonly codeSlopeMBPer10Minutes: number;
   readonly heapSamples: number;
   readonly problems: readonly string[];
@@ -43,7 +48,8 @@ export interface SoakReport {
 interface HeapSample {
   /** Since the start of the run. */
   readonly atMs: number;
-  readonly data: number;
+  /** Compiled code included. */
+  readonly heap: number;
   readonly code: number;
 }
 
@@ -52,10 +58,11 @@ const sliceMs = 50;
 const probeEveryMs = 5000;
 const probesPerMinute = 60_000 / probeEveryMs;
 /**
- * Before the minutes that count: code is compiled, in rare paths too, and buffers find their size. Faults come more
- * often, so that no path is new later.
+ * Before the minutes that count: hot code is compiled, in rare paths too, and buffers find their size. At first faults
+ * come more often, so that no path is new later; for the rest everything is as in the minutes that count.
  */
-const warmUpMs = 120_000;
+const warmUpMs = 300_000;
+const manyFaultsMs = 180_000;
 const warmUpFaults = 5;
 const maxSlopeMB = 1;
 const maxUnsettled = 20_000;
@@ -78,13 +85,13 @@ export async function soak({ minutes, seed, exactlyOnce, onProgress }: SoakOptio
     const start = performance.now();
     const elapsed = (): number => performance.now() - start;
     const endMs = warmUpMs + minutes * 60_000;
-    setTimeout(() => calmDown(world, seed), warmUpMs).unref();
+    setTimeout(() => calmDown(world, seed), manyFaultsMs).unref();
     const heap: HeapSample[] = [];
     const replicas = killAndStart(world, choose, () => elapsed() < endMs);
     const probes = probeHeap(steady, heap, elapsed, () => elapsed() < endMs);
     while (elapsed() < endMs) {
       if (world.unsettled < maxUnsettled) publishSlice(world, choose);
-      onProgress(progressLine(world, elapsed(), endMs, heap.at(-1)?.data));
+      onProgress(progressLine(world, elapsed(), endMs, heap.at(-1)?.heap));
       await sleep(sliceMs);
     }
     const [restarts] = await Promise.all([replicas, probes]);
@@ -159,7 +166,7 @@ async function probeHeap(
 ): Promise<void> {
   while (goesOn()) {
     const { heapUsed, codeUsed } = await steady.probe();
-    heap.push({ atMs: elapsed(), data: heapUsed - codeUsed, code: codeUsed });
+    heap.push({ atMs: elapsed(), heap: heapUsed, code: codeUsed });
     await sleep(probeEveryMs);
   }
 }
@@ -189,7 +196,7 @@ function reportOf(
 ): SoakReport {
   const { heap, seed, seconds, restarts } = run;
   const warm = heap.filter(({ atMs }) => atMs >= warmUpMs);
-  const slope = slopePer10Minutes(warm, "data");
+  const slope = slopePer10Minutes(warm, "heap");
   const problems = [...run.problems];
   if (ledger.lost.length > 0) problems.push(`${ledger.lost.length} messages are lost`);
   if (ledger.misplaced.length > 0) problems.push(`${ledger.misplaced.length} messages are at the wrong place`);
@@ -204,9 +211,9 @@ function reportOf(
     duplicateLetters: ledger.extraLetters.count,
     restarts,
     rssMaxMB: Math.round(rssMax / megabyte),
-    heapMB: heap
-      .filter((_, i) => i % probesPerMinute === 0)
-      .map(({ data, code }) => Number(((data + code) / megabyte).toFixed(1))),
+    heapMB: everyMinute(heap, "heap"),
+    codeMB: everyMinute(heap, "code"),
+    warmUpSeconds: warmUpMs / 1000,
     heapSlopeMBPer10Minutes: Number(slope.toFixed(2)),
     codeSlopeMBPer10Minutes: Number(slopePer10Minutes(warm, "code").toFixed(2)),
     heapSamples: warm.length,
@@ -214,8 +221,13 @@ function reportOf(
   };
 }
 
-function slopePer10Minutes(samples: readonly HeapSample[], part: "data" | "code"): number {
+function slopePer10Minutes(samples: readonly HeapSample[], part: "heap" | "code"): number {
   return (slopeOf(samples.map((sample) => ({ x: sample.atMs, y: sample[part] }))) * 600_000) / megabyte;
+}
+
+function everyMinute(samples: readonly HeapSample[], part: "heap" | "code"): number[] {
+  const rounded = samples.map((sample) => Number((sample[part] / megabyte).toFixed(1)));
+  return rounded.filter((_, i) => i % probesPerMinute === 0);
 }
 
 function progressLine(world: World, elapsedMs: number, endMs: number, heap = 0): string {

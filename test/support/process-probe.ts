@@ -1,14 +1,15 @@
 /**
  * Loaded into a Millrace process by `--import`, for tests only: at SIGUSR2 it writes one line to standard error with the
- * heap after a collection (with `--expose-gc`) and how late the event loop has been since the line before.
+ * heap after two collections (with `--expose-gc`) and how late the event loop has been since the line before.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setImmediate } from "node:timers/promises";
 import { getHeapSpaceStatistics } from "node:v8";
 
 /** What stands in the line, beside `"probe":true`. */
 export interface ProbeLine {
   readonly heapUsed: number;
-  /** The part of it that the compiler has filled with code: it grows for a quarter of an hour, as V8 optimizes more and more. */
+  /** The part of it that the compiler has filled with code: V8 goes on compiling for minutes. */
   readonly codeUsed: number;
   /** Milliseconds: of 100 turns of the event loop 99 were not later than this. */
   readonly loopLagP99: number;
@@ -20,8 +21,18 @@ lag.enable();
 /** Machine code and bytecode, with what belongs to them. */
 const codeSpace = /code|trusted/;
 
-process.on("SIGUSR2", () => {
+/**
+ * Two complete collections, with a turn of the event loop between them: what has finalizers, or hangs on a weak reference
+ * that the first has cleared, goes with the second.
+ */
+async function collect(): Promise<void> {
   globalThis.gc?.();
+  await setImmediate();
+  globalThis.gc?.();
+}
+
+async function tell(): Promise<void> {
+  await collect();
   const code = getHeapSpaceStatistics().filter(({ space_name: name }) => codeSpace.test(name));
   const line: ProbeLine = {
     heapUsed: process.memoryUsage().heapUsed,
@@ -30,4 +41,6 @@ process.on("SIGUSR2", () => {
   };
   lag.reset();
   process.stderr.write(`${JSON.stringify({ probe: true, ...line })}\n`);
-});
+}
+
+process.on("SIGUSR2", () => void tell());
