@@ -15,10 +15,12 @@ import * as holds from "./holds.ts";
 import { Parking } from "./parking.ts";
 import { RefusedRows } from "./refused-rows.ts";
 import type { Retirable } from "./request-pool.ts";
+import type { RowTrial } from "./row-trial.ts";
 import { SendQueue, type SendQueueOptions } from "./send-queue.ts";
 
 export interface AppenderOptions extends SendQueueOptions {
   readonly memory: MemoryShare;
+  readonly trial: RowTrial;
   /** There may be room for another request, or another state to show. */
   progressed(): void;
   /**
@@ -54,14 +56,13 @@ export class Appender {
     this.#options = options;
     this.#parking = new Parking(options.clock);
     this.#refused = new RefusedRows({
-      clock: options.clock,
+      ...options,
       parking: this.#parking,
-      observer: options.observer,
-      refusedHoldsKey: options.refusedHoldsKey,
       rowRejected: (serverMessage) => options.rowRejected(serverMessage),
       again: (requests, reason) => this.#putBack(requests, reason),
       unlessOutdated: (request, goOn) => void this.#unlessOutdated(request, goOn),
       retryInVain: (request) => this.#retryInVain(request),
+      goOn: () => this.#goOn(),
     });
     this.#queue = new SendQueue(options, {
       answered: (request, answer, connection) => this.#answered(request, answer, connection),

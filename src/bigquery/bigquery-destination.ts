@@ -24,7 +24,9 @@ import type { Trouble } from "./holds.ts";
 import { Intake } from "./intake.ts";
 import { type Delivering, openPool } from "./open-pool.ts";
 import { rowRejected } from "./row-errors.ts";
+import { RowTrial } from "./row-trial.ts";
 import { SchemaWatch } from "./schema-watch.ts";
+import type { WriteStreamCalls } from "./write-stream-calls.ts";
 
 export interface BigQueryDestinationOptions extends RemoteTable {
   readonly delivery: Delivering;
@@ -61,6 +63,7 @@ export class BigQueryDestination implements Destination {
   readonly #watch: SchemaWatch;
   readonly #appender: Appender;
   readonly #intake: Intake;
+  readonly #writeStreams: WriteStreamCalls;
   readonly #deliveries = new Set<Delivery>();
   readonly #opened = Promise.withResolvers<void>();
   #phase: "STARTING" | "ACTIVE" | "DRAINING" | "STOPPED" = "STARTING";
@@ -73,7 +76,8 @@ export class BigQueryDestination implements Destination {
     this.#options = options;
     this.#compile = parts.compile;
     const { clock, observer, batch, append, refusedHoldsKey } = options;
-    const { random } = parts;
+    const { random, openCall, writeStreams } = parts;
+    this.#writeStreams = writeStreams;
     const writeStream = `${tableName(options.table)}/streams/_default`;
     const traceId = `millrace:${version()}`;
     const memory = new MemoryShare(options.maxRowBytes);
@@ -94,6 +98,7 @@ export class BigQueryDestination implements Destination {
       ...common,
       openPool: (events) => openPool({ ...options, ...parts, writeStream, traceId }, events),
       random,
+      trial: new RowTrial({ openCall, calls: writeStreams, traceId, clock }),
       progressed: () => this.#progressed(),
       schemaUpdated: () => this.#watch.refreshSoon(),
       disconnected: () => this.#intake.rest(maxRestMs),
@@ -199,6 +204,7 @@ export class BigQueryDestination implements Destination {
     this.#intake.close();
     this.#opened.resolve();
     await closed;
+    this.#writeStreams.close();
   }
 
   #settled(delivery: Delivery): void {

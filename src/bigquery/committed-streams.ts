@@ -146,7 +146,6 @@ export class CommittedStreams implements RequestPool {
     for (const { name } of left) this.#farewells.say(name, undefined);
     await this.#farewells.close(farewellMs);
     this.#closing.abort();
-    this.#options.calls.close();
   }
 
   /** No stream takes requests, now or soon. */
@@ -168,7 +167,7 @@ export class CommittedStreams implements RequestPool {
     if (this.#creating || this.#closed) return;
     if (!this.#starved && this.#createsAtMs > clock.monotonic()) return;
     this.#creating = true;
-    void calls.create(this.#closing.signal).then((result) => {
+    void calls.create("COMMITTED", this.#closing.signal).then((result) => {
       this.#creating = false;
       if (!this.#closed) this.#created(result);
     });

@@ -28,7 +28,7 @@ export interface DestinationParts {
   /** @throws SetupError when the mapping cannot be */
   readonly compile: (table: TableSchema) => Transcoder;
   readonly openCall: OpenCall;
-  /** Used by `exactlyOnce`. */
+  /** Used by `exactlyOnce`, and by trials of rows. */
   readonly writeStreams: WriteStreamCalls;
   readonly random: () => number;
 }

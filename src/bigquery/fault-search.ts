@@ -3,21 +3,28 @@
  * parts of a request share the search.
  *
  * A row is blamed only if others of its kind have gone in since. If none goes in, it is not the rows but the table
- * or the service, and nothing may be thrown away: then the search goes down one path only, to a single row.
+ * or the service, and nothing may be thrown away: then the search goes down one path only, to a single row. Where that
+ * row keeps others of its ordering key from going in, a trial may show as much (`row-trial.ts`).
  */
 export class FaultSearch {
   readonly #sinceMs: number;
   /** Rows of the smallest part that was halved although nothing was stored. */
   #smallest = Infinity;
+  #proved = false;
 
   /** @param sinceMs when the first refusal came; monotonic milliseconds */
   constructor(sinceMs: number) {
     this.#sinceMs = sinceMs;
   }
 
-  /** Others were stored since the search began, so it will find what is wrong. */
+  /** Others were stored since the search began, or would have been: so it will find what is wrong. */
   leadsOn(storedAtMs: number): boolean {
-    return storedAtMs >= this.#sinceMs;
+    return this.#proved || storedAtMs >= this.#sinceMs;
+  }
+
+  /** BigQuery takes other rows of the kind, and not one of these. */
+  prove(): void {
+    this.#proved = true;
   }
 
   /** From now on another path may be gone down. */

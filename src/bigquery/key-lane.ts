@@ -63,6 +63,16 @@ export class KeyLane {
     return this.#first.at(-1) ?? this.#waiting?.first;
   }
 
+  /** Rows behind a row of the batch that have no fate yet. */
+  rowsBehind(row: number): readonly number[] {
+    return this.#unsettled().filter((other) => other > row);
+  }
+
+  /** The messages that wait, in order. */
+  waiting(): readonly WaitingMessage[] {
+    return [...this.#first.toReversed(), ...(this.#waiting ?? [])];
+  }
+
   /** Something of the key goes first, unless it is in the batch that the next row would join. */
   blocked(filling: PendingRows): boolean {
     return this.#held !== undefined || (this.#pending !== undefined && this.#pending !== filling);
@@ -135,7 +145,7 @@ export class KeyLane {
   failedAt(row: number): void {
     const pending = this.#pending!;
     this.#events.failed(this, pending.deliveryOf(row), pending.rows.messageOf(row));
-    const behind = this.#unsettled().filter((other) => other > row);
+    const behind = this.rowsBehind(row);
     this.#giveBackWaiting();
     for (const other of behind) pending.giveBack(other);
     this.rowDone(row);
@@ -150,8 +160,9 @@ export class KeyLane {
 
   /** Gives back what belongs to some deliveries, and everything behind it. Rows are not looked at. */
   abandon(given: (delivery: Delivery) => boolean): void {
-    const inOrder = [...this.#first.toReversed(), ...(this.#waiting?.takeAll() ?? [])];
+    const inOrder = this.waiting();
     this.#first.length = 0;
+    this.#waiting?.takeAll();
     const held = this.#held;
     const from = held && given(held.delivery) ? 0 : inOrder.findIndex(({ delivery }) => given(delivery));
     for (const waiting of from < 0 ? inOrder : inOrder.slice(0, from)) this.wait(waiting);

@@ -13,12 +13,16 @@ import type { AppendRequest } from "./append-request.ts";
 import { FaultSearch } from "./fault-search.ts";
 import type { Parking } from "./parking.ts";
 import { errorsByRow, rowTooLarge } from "./row-errors.ts";
+import type { RowTrial } from "./row-trial.ts";
+import { rowsBehind } from "./rows-behind.ts";
 import { Suspects } from "./suspects.ts";
 
 export interface RefusedRowsOptions {
   readonly clock: Clock;
   readonly parking: Parking;
   readonly observer: AppendObserver;
+  readonly random: () => number;
+  readonly trial: RowTrial;
   /** When a row with an ordering key is refused, what comes behind it in its key is given back. */
   readonly refusedHoldsKey: boolean;
   /** The refusal of a row about which BigQuery said this. */
@@ -29,6 +33,8 @@ export interface RefusedRowsOptions {
   unlessOutdated(request: AppendRequest, goOn: () => void): void;
   /** A request is tried again that has waited for others to be stored, in vain. */
   retryInVain(request: AppendRequest): void;
+  /** Requests go again that nobody has asked about. */
+  goOn(): void;
 }
 
 /** After so many answers in a row that each name rows, but not all, a request is halved: one part more for five rows at least. */
@@ -41,6 +47,8 @@ export class RefusedRows {
   readonly #suspects: Suspects;
   /** As long as nothing is stored, one search at a time goes on by guesses. */
   #guessing: FaultSearch | undefined;
+  /** A suspect is on trial. */
+  #trying = false;
 
   constructor(options: RefusedRowsOptions) {
     this.#options = options;
@@ -48,7 +56,7 @@ export class RefusedRows {
     this.#suspects = new Suspects({
       clock,
       parking,
-      retry: (request) => this.#retryInVain(request),
+      retry: (request) => this.#retry(request),
       resume: (requests) => options.again(requests, "isolate"),
     });
   }
@@ -62,11 +70,12 @@ export class RefusedRows {
   stored(transcoder: Transcoder): void {
     this.#storedAtMs.set(transcoder, this.#options.clock.monotonic());
     this.#guessing = undefined;
-    this.#suspects.stored((request) => this.#leadsOn(request));
+    this.#suspects.taken((request) => this.#leadsOn(request));
   }
 
   close(): void {
     this.#suspects.close();
+    this.#options.trial.close();
   }
 
   /** BigQuery refused the request for some of its rows. */
@@ -122,6 +131,33 @@ export class RefusedRows {
     else this.#suspects.add(request);
   }
 
+  /** A row that keeps others of its key from going in is put on trial with them: they alone may show what it is. */
+  #retry(request: AppendRequest): void {
+    const behind = this.#trying ? [] : rowsBehind(request, this.#options.random);
+    if (behind.length > 0) void this.#try(request, behind);
+    else this.#retryInVain(request);
+  }
+
+  async #try(request: AppendRequest, behind: readonly AppendRequest[]): Promise<void> {
+    const { parking, trial } = this.#options;
+    parking.keep(request);
+    this.#trying = true;
+    // It comes last: had the table been mended meanwhile, it would be taken.
+    const verdicts = await trial.try([...behind, request.pick(() => true)]);
+    this.#trying = false;
+    if (!parking.leave(request)) return;
+    if (verdicts.at(-1) === "refused" && verdicts.includes("taken")) this.#proved(request);
+    else this.#retryInVain(request);
+  }
+
+  /** It goes again, and with it what shares its search: another refusal is the last. */
+  #proved(request: AppendRequest): void {
+    request.faultSearch?.prove();
+    this.#options.again([request], "isolate");
+    this.#suspects.taken((other) => this.#leadsOn(other));
+    this.#options.goOn();
+  }
+
   #retryInVain(request: AppendRequest): void {
     // Whichever request is refused next leads: this one, or one with new rows.
     this.#guessing = undefined;
@@ -129,7 +165,7 @@ export class RefusedRows {
     this.#options.retryInVain(request);
   }
 
-  /** Other rows were stored since the search in this request began. */
+  /** Other rows were stored since the search in this request began, or would have been. */
   #leadsOn(request: AppendRequest): boolean {
     return request.faultSearch?.leadsOn(this.#storedAt(request)) === true;
   }

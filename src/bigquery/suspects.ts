@@ -14,7 +14,7 @@ export interface SuspectsOptions {
   readonly parking: Parking;
   /** A request is tried again, though nothing speaks for it. */
   retry(request: AppendRequest): void;
-  /** Requests are tried again, because others were stored. */
+  /** Requests are tried again, because others were stored, or would have been. */
   resume(requests: readonly AppendRequest[]): void;
 }
 
@@ -42,8 +42,8 @@ export class Suspects {
     this.#setAlarm();
   }
 
-  /** Rows were stored: requests go on that this says something about. */
-  stored(concerned: (request: AppendRequest) => boolean): void {
+  /** BigQuery takes rows: requests go on that this says something about. */
+  taken(concerned: (request: AppendRequest) => boolean): void {
     this.#sinceMs = undefined;
     if (this.#waiting.size === 0) return;
     const going = [...this.#waiting].filter(concerned).filter((request) => this.#leave(request));

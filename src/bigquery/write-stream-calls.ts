@@ -9,14 +9,23 @@ import { type CallEnd, storageErrorOf } from "./append-call.ts";
 /** What a call gave, or how it failed. */
 export type CallResult<Value> = { readonly value: Value } | { readonly failure: CallEnd };
 
+/**
+ * `COMMITTED`: rows are in the table as soon as an append is answered. `PENDING`: they never are, for Millrace commits no
+ * stream.
+ */
+export type WriteStreamType = "COMMITTED" | "PENDING";
+
+/** `google.cloud.bigquery.storage.v1.WriteStream.Type`. */
+const typeNumbers: Readonly<Record<WriteStreamType, number>> = { COMMITTED: 1, PENDING: 2 };
+
 /** None of them rejects. */
 export interface WriteStreamCalls {
   /**
-   * Creates a committed stream: its rows are in the table as soon as an append is answered.
+   * Creates a stream.
    *
    * @returns the stream's name, `projects/P/datasets/D/tables/T/streams/ID`
    */
-  create(signal: AbortSignal): Promise<CallResult<string>>;
+  create(type: WriteStreamType, signal: AbortSignal): Promise<CallResult<string>>;
   /** Has a stream take nothing more, and says how many rows it has. Again and again, with the same answer. */
   finalize(writeStream: string, signal: AbortSignal): Promise<CallResult<number>>;
   close(): void;
@@ -48,8 +57,8 @@ export function writeStreamCalls(
     }
   };
   return {
-    create: (signal) =>
-      call("CreateWriteStream", routingHeader("parent", table), createRequest(table), readName, signal),
+    create: (type, signal) =>
+      call("CreateWriteStream", routingHeader("parent", table), createRequest(table, type), readName, signal),
     finalize: (name, signal) =>
       call("FinalizeWriteStream", routingHeader("name", name), finalizeRequest(name), readRowCount, signal),
     close: () => client?.close(),
@@ -65,11 +74,11 @@ function endOf(error: unknown): CallEnd {
   };
 }
 
-/** `CreateWriteStreamRequest`: parent = 1, write_stream = 2, of which type = 2 is COMMITTED = 1. */
-function createRequest(table: string): Buffer {
+/** `CreateWriteStreamRequest`: parent = 1, write_stream = 2, of which type = 2. */
+function createRequest(table: string, type: WriteStreamType): Buffer {
   const writer = protobuf.Writer.create();
   writer.uint32(bytesTag(1)).string(table);
-  writer.uint32(bytesTag(2)).fork().uint32(varintTag(2)).int32(1).ldelim();
+  writer.uint32(bytesTag(2)).fork().uint32(varintTag(2)).int32(typeNumbers[type]).ldelim();
   return Buffer.from(writer.finish());
 }
 

@@ -8,7 +8,7 @@ import type { AppendObserver } from "../../src/bigquery/append-observer.ts";
 import { BigQueryDestination, type BigQueryDestinationOptions } from "../../src/bigquery/bigquery-destination.ts";
 import { TableUnavailable } from "../../src/bigquery/tables.ts";
 import { type FakeAnswer, FakeAppendService, type SentRequest } from "./fake-append-service.ts";
-import { FakeWriteStreams } from "./fake-write-streams.ts";
+import { FakeWriteStreams, isPending } from "./fake-write-streams.ts";
 import { FakeTranscoder } from "./fake-transcoder.ts";
 import { tableMode } from "./mapping-options.ts";
 import { choicesOf } from "./random-choices.ts";
@@ -104,6 +104,7 @@ export class AppendStorm {
   /** Stores the rows if they can be. Returns the answer to that. */
   #effectOf(request: SentRequest): FakeAnswer {
     const refusal = this.#refusalOf(request);
+    if (isPending(request.openedTo)) return refusal ?? {};
     if (this.#exactlyOnce) {
       const answer = this.writeStreams.append(request, refusal);
       if (!answer.error) this.#store(request);

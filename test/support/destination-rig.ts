@@ -46,6 +46,8 @@ export class DestinationRig {
   /** What tables.get answers. */
   table: TableSchema | Error = tableOf("a");
   fetches = 0;
+  /** Full jitter at its most: every pause is as long as it may be. */
+  random = (): number => 1;
   /** Compiles a table with these columns. */
   compile = (fields: readonly string[]): Transcoder => new FakeTranscoder(fields);
   /** What the observer was told. */
@@ -96,8 +98,7 @@ export class DestinationRig {
         },
         openCall: this.service.openCall,
         writeStreams: this.writeStreams,
-        // Full jitter at its most: every pause is as long as it may be.
-        random: () => 1,
+        random: () => this.random(),
       },
     );
   }

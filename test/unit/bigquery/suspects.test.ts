@@ -55,7 +55,7 @@ test("once rows are stored, those go on that this says something about", async (
   all.add(first);
   all.add(second);
   expect(all.lasting).toBe(false);
-  all.stored((request) => request === second);
+  all.taken((request) => request === second);
   expect(resumed).toEqual([second]);
   expect([...parking.requests()]).toEqual([first]);
   await clock.advance(100);
@@ -69,7 +69,7 @@ test("it is worth telling when nothing was stored for five seconds; closed, it k
   expect(all.lasting).toBe(false);
   await clock.advance(1);
   expect(all.lasting).toBe(true);
-  all.stored(() => false);
+  all.taken(() => false);
   expect(all.lasting).toBe(false);
   all.add(requestOf(1));
   all.close();
