@@ -17,6 +17,8 @@ export interface ReceptionOptions {
   readonly arrivals: Arrivals<PulledBatch>;
   readonly settlements: Pick<OrderedSettlements, "add">;
   readonly returns: KeyReturns;
+  /** How many messages have come and are held, with those that wait for their receipt. */
+  readonly heldMessages: () => number;
   /** Messages are not handed on. @param bytes as `messageBytes` */
   readonly onDropped: (messages: number, bytes: number) => void;
   /** @param nacks message index → pause in milliseconds */
@@ -62,7 +64,7 @@ export class Reception {
   }
 
   #confirm(batch: PulledBatch, ordered: boolean): void {
-    const seconds = this.#options.leases.extensionSeconds;
+    const seconds = this.#receiptSeconds(batch);
     const grant: Grant = { seconds, sinceMs: this.#options.clock.monotonic(), confirmed: true };
     // Batches of an ordered subscription go on in the order in which they came.
     const before = ordered ? this.#last : undefined;
@@ -73,6 +75,11 @@ export class Reception {
     this.#last = confirmed;
     this.#confirming.add(confirmed);
     void confirmed.finally(() => this.#confirming.delete(confirmed));
+  }
+
+  #receiptSeconds({ length, ackIdBytes }: PulledBatch): number {
+    const held = this.#options.heldMessages();
+    return this.#options.leases.receiptSeconds({ length: held, ackIdBytes: (ackIdBytes * held) / length });
   }
 
   /** @param missing messages that are not ours */

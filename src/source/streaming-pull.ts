@@ -94,10 +94,10 @@ export class StreamingPull implements Source {
       clock,
       {
         limits: () => this.#requests.limits,
-        extend: (batch, seconds, leftOut) => this.#requests.extend(batch, seconds, leftOut),
+        extend: (batch, seconds, messages) => this.#requests.extend(batch, seconds, messages),
         release: (batch) => this.#release(batch),
-        limitReached: (batch) => this.#leaseEnded(batch, "limit"),
-        expired: (batch) => this.#leaseEnded(batch, "expired"),
+        limitReached: (batch) => this.#leasesEnded(batch.length, "limit"),
+        expired: (messages) => this.#leasesEnded(messages, "expired"),
       },
       random,
     );
@@ -112,6 +112,7 @@ export class StreamingPull implements Source {
       arrivals,
       settlements: this.#ordered,
       returns,
+      heldMessages: () => this.#flow.messages,
       onDropped: (messages, bytes) => this.#flow.remove(messages, bytes),
       onGivenBack,
     });
@@ -297,14 +298,14 @@ export class StreamingPull implements Source {
 
   /** Held too long: somebody else may try. The batch stays here, and so counts, until it is settled. */
   #release(batch: PulledBatch): void {
-    this.#leaseEnded(batch, "released");
+    this.#leasesEnded(batch.length, "released");
     void this.#track(this.#requests.release(batch));
   }
 
-  #leaseEnded(batch: PulledBatch, reason: LeaseEnd): void {
-    this.#options.observer.leaseEnded(batch.length, reason);
+  #leasesEnded(messages: number, reason: LeaseEnd): void {
+    this.#options.observer.leaseEnded(messages, reason);
     const { subscription } = this.#options;
-    this.#log.warn({ subscription, messages: batch.length }, leaseEnds[reason]);
+    this.#log.warn({ subscription, messages }, leaseEnds[reason]);
   }
 
   #tellOutstanding(): void {

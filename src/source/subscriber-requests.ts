@@ -131,10 +131,10 @@ export class SubscriberRequests {
     return lane.add(batch, batch.length, indices, -Infinity);
   }
 
-  /** Sets the deadline of a batch's messages anew, but of those left out; tried once: who wants another try asks again. */
-  extend(batch: AckBatch, seconds: number, leftOut: ReadonlySet<number> | undefined): Promise<ParcelResult> {
+  /** Sets the deadline of some messages (undefined: all) of a batch anew; tried once: who wants another try asks again. */
+  extend(batch: AckBatch, seconds: number, messages: readonly number[] | undefined): Promise<ParcelResult> {
     const lane = this.#lane({ kind: "extend", seconds, generation: batch.generation });
-    return lane.add(batch, batch.length, allBut(batch.length, leftOut), -Infinity);
+    return lane.add(batch, batch.length, messages, -Infinity);
   }
 
   /** Asks the service to confirm that a batch that has come is ours, by an extension; tried three times. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { ParcelResult } from "../../../src/source/ack-draft.ts";
-import { plainLimits } from "../../../src/source/ack-requests.ts";
+import { exactlyOnceLimits, plainLimits } from "../../../src/source/ack-requests.ts";
 import { LeaseManager, type LeaseOptions } from "../../../src/source/lease-manager.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
@@ -22,7 +22,7 @@ interface Batch {
 let clock = new VirtualClock();
 /** `at name +seconds`, `at name released` and so on, times in seconds. */
 let story: string[] = [];
-let answer: (batch: Batch) => Promise<ParcelResult>;
+let answer: (batch: Batch, messages: readonly number[] | undefined) => Promise<ParcelResult>;
 
 beforeEach(() => {
   clock = new VirtualClock();
@@ -37,16 +37,27 @@ function open(options: Partial<LeaseOptions> = {}, random = () => 0.5): LeaseMan
     clock,
     {
       limits: () => plainLimits,
-      extend: (batch, seconds, leftOut) => {
-        tell(`${batch.name} +${seconds}${leftOut ? ` but ${[...leftOut].join()}` : ""}`);
-        return answer(batch);
+      extend: (batch, seconds, messages) => {
+        tell(`${batch.name} +${seconds}${messages ? ` for ${inRanges(messages)}` : ""}`);
+        return answer(batch, messages);
       },
       release: (batch) => tell(`${batch.name} released`),
       limitReached: (batch) => tell(`${batch.name} limit`),
-      expired: (batch) => tell(`${batch.name} expired`),
+      expired: (messages) => tell(`${messages} expired`),
     },
     random,
   );
+}
+
+/** 0, 1, 2, 5: `0-2,5` */
+function inRanges(numbers: readonly number[]): string {
+  const ranges: [number, number][] = [];
+  for (const n of numbers) {
+    const last = ranges.at(-1);
+    if (last?.[1] === n - 1) last[1] = n;
+    else ranges.push([n, n]);
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join();
 }
 
 const batch = (name: string, length = 1): Batch => ({ name, length, ackIdBytes: length * 180 });
@@ -115,7 +126,7 @@ describe("a batch", () => {
     await clock.advance(500);
     leases.settle(a, new Map([[1, 0]]));
     await clock.advance(500);
-    expect(story).toEqual(["1 a +10 but 1"]);
+    expect(story).toEqual(["1 a +10 for 0,2"]);
     leases.drop(a);
     await clock.advance(600_000);
     expect(story).toHaveLength(1);
@@ -127,7 +138,7 @@ describe("a batch", () => {
     hold(leases, batch("a", 2), 10);
     hold(leases, batch("b", 1), 10);
     await clock.advance(12_000);
-    expect(story).toEqual(["1 a +10", "1 b +10", "6 a +10 but 1", "11 a +11 but 1"]);
+    expect(story).toEqual(["1 a +10", "1 b +10", "6 a +10 for 0", "11 a +11 for 0"]);
   });
 
   test("tells on settlement how long it was held and when its lease ends", async () => {
@@ -224,13 +235,13 @@ describe("when the machine was suspended for five minutes", () => {
     for (let k = 0; k < 20; k++) hold(leases, batch(`b${k}`, 1000), 10);
     suspend();
     await clock.advance(20_000);
-    const expired = story.filter((line) => line.endsWith("expired"));
-    expect(expired).toHaveLength(20);
-    const extensions = story.filter((line) => line.includes("+"));
-    // Two of 1,000 fit into a request of 2,500.
-    expect(moments().slice(0, 10)).toEqual(Array.from({ length: 10 }, (_, k) => 300 + k * 1.1));
-    expect(new Set(extensions.map((line) => line.split(" ")[1])).size).toBe(20);
-    expect(extensions).toHaveLength(20);
+    // In parts of 250 messages, ten to a request.
+    const expired = story.filter((line) => line.endsWith(" 250 expired"));
+    expect(expired).toHaveLength(80);
+    expect(moments()).toEqual(Array.from({ length: 8 }, (_, k) => 300 + k * 1.1));
+    const extensions = story.filter((line) => line.includes("+")).map((line) => line.split(" ").slice(1).join(" "));
+    expect(new Set(extensions).size).toBe(80);
+    expect(extensions).toHaveLength(80);
   });
 });
 
@@ -252,43 +263,90 @@ describe("many batches", () => {
     ]);
   });
 
-  /** Extensions in requests: those that begin at the same moment, at most 2,500 ids. */
-  function requests(): { at: number; ids: number }[] {
-    return moments().map((at) => ({
-      at,
-      ids: story.filter((line) => line.startsWith(`${at} `)).length * 1000,
-    }));
+  interface Outage {
+    readonly messages: number;
+    readonly perBatch: number;
+    /** The batches come one after the other within this time. */
+    readonly spreadMs?: number;
+    /** How long they were on their way. */
+    readonly ageMs?: number;
+    readonly exactlyOnce?: boolean;
+    readonly minutes?: number;
   }
 
-  test("held through an outage of 90 minutes are extended by one request a second at most, and no lease ends", async () => {
-    const leases = open();
-    const deadlines = new Map<string, number>();
-    answer = ({ name }) => {
-      const now = clock.monotonic() / 1000;
-      expect(now).toBeLessThan(deadlines.get(name) ?? 10);
-      deadlines.set(name, now + Number(story.at(-1)!.split("+")[1]));
+  /**
+   * Holds batches through an outage, and keeps books of its own on every message's lease.
+   *
+   * @returns the most requests within one second, the most ids in one request, and how many messages were extended too late
+   *          or are not leased at the end
+   */
+  async function outage({ messages, perBatch, spreadMs = 0, ageMs = 0, exactlyOnce = false, minutes = 90 }: Outage) {
+    const limits = exactlyOnce ? exactlyOnceLimits : plainLimits;
+    const deadlines = new Map<Batch, Float64Array>();
+    const idsAt = new Map<number, number>();
+    let late = 0;
+    const extend = (held: Batch, seconds: number, chosen: readonly number[] | undefined): Promise<ParcelResult> => {
+      const now = clock.monotonic();
+      const until = deadlines.get(held)!;
+      for (const i of chosen ?? until.keys()) {
+        if (until[i]! <= now) late++;
+        until[i] = now + seconds * 1000;
+      }
+      idsAt.set(now, (idsAt.get(now) ?? 0) + (chosen ?? until).length);
       return Promise.resolve(taken);
     };
-    for (let k = 0; k < 20; k++) hold(leases, batch(`b${k}`, 1000), 10);
-    await clock.advance(90 * 60_000);
-    expect(story.every((line) => line.includes("+"))).toBe(true);
-    const all = requests();
-    expect(Math.max(...all.map(({ ids }) => ids))).toBe(2000);
-    const gaps = all.slice(10).map(({ at }, i) => at - all[i + 9]!.at);
-    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1.099);
-    // In the first ten seconds ten requests have to be taken.
-    expect(all.filter(({ at }) => at <= 8)).toHaveLength(10);
-    // At most 600 s each: ten rounds in 5,400 s, and about as many until they are so long.
-    expect(all.length).toBeLessThan(250);
-    expect(Math.min(...deadlines.values())).toBeGreaterThan(5400);
+    const nobody = (): void => {
+      throw new Error("nothing is released");
+    };
+    const actions = { limits: () => limits, extend, release: nobody, limitReached: nobody, expired: nobody };
+    const leases = new LeaseManager<Batch>(defaults, clock, actions, () => 0.5);
+    leases.exactlyOnce = exactlyOnce;
+    const batches = messages / perBatch;
+    for (let k = 0; k < batches; k++) {
+      const held = batch(`b${k}`, perBatch);
+      const all = (k + 1) * perBatch;
+      const seconds = exactlyOnce ? leases.receiptSeconds({ length: all, ackIdBytes: all * 180 }) : 10;
+      const sinceMs = clock.monotonic() - ageMs;
+      deadlines.set(held, new Float64Array(perBatch).fill(sinceMs + seconds * 1000));
+      leases.hold(held, { seconds, sinceMs, confirmed: exactlyOnce });
+      if (spreadMs > 0) await clock.advance(spreadMs / batches);
+    }
+    await clock.advance(minutes * 60_000);
+    const times = [...idsAt.keys()];
+    const perSecond = times.map((at) => times.filter((other) => other >= at && other < at + 1000).length);
+    const ended = [...deadlines.values()].flatMap((until) => [...until]).filter((at) => at <= clock.monotonic()).length;
+    return { perSecond: Math.max(...perSecond), idsMost: Math.max(...idsAt.values()), late, ended };
+  }
+
+  test.each<[string, Outage, number, number]>([
+    ["4,000 in batches of 1,000", { messages: 4000, perBatch: 1000 }, 1, 2500],
+    ["20,000 in batches of 1,000", { messages: 20_000, perBatch: 1000 }, 1, 2500],
+    ["20,000 in batches of 500", { messages: 20_000, perBatch: 500 }, 1, 2500],
+    ["20,000 in batches of 50, within 5 s", { messages: 20_000, perBatch: 50, spreadMs: 5000 }, 1, 2500],
+    ["20,000 one by one", { messages: 20_000, perBatch: 1, minutes: 15 }, 1, 2500],
+    // A request for 180 bytes of id takes (45,000 - 512) / 243 = 183 of them.
+    ["1,000, exactly once", { messages: 1000, perBatch: 100, exactlyOnce: true }, 1, 183],
+    ["20,000, exactly once", { messages: 20_000, perBatch: 1000, exactlyOnce: true }, 1, 183],
+    ["20,000, exactly once, in batches of 20", { messages: 20_000, perBatch: 20, exactlyOnce: true }, 1, 183],
+  ])("held through an outage are extended by a request a second, and no lease ends: %s", async (_, held, most, ids) => {
+    const { perSecond, idsMost, late, ended } = await outage(held);
+    expect({ late, ended }).toEqual({ late: 0, ended: 0 });
+    expect(perSecond).toBe(most);
+    expect(idsMost).toBeLessThanOrEqual(ids);
+    expect(idsMost).toBeGreaterThan(ids * 0.85);
   });
 
-  test("of 20,000 messages in full requests are extended by one request a second from the beginning", async () => {
-    const leases = open();
-    for (let k = 0; k < 16; k++) hold(leases, batch(`b${k}`, 1250), 10);
-    await clock.advance(60_000);
-    const gaps = moments().map((at, i, all) => at - (all[i - 1] ?? -Infinity));
-    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1);
+  test.each<[string, Outage, number]>([
+    // Eight requests of 2,500 in 6 - 1 s.
+    ["20,000 that were 4 s on their way", { messages: 20_000, perBatch: 1000, ageMs: 4000 }, 2],
+    // 40 requests in 9 s.
+    ["100,000", { messages: 100_000, perBatch: 1000 }, 5],
+    // 400 requests in 9 s.
+    ["1,000,000", { messages: 1_000_000, perBatch: 1000, minutes: 20 }, 46],
+  ])("of more messages than a request a second can keep have more, until their leases are longer: %s", async (_, held, most) => {
+    const { perSecond, late, ended } = await outage(held);
+    expect({ late, ended }).toEqual({ late: 0, ended: 0 });
+    expect(perSecond).toBeLessThanOrEqual(most);
   });
 
   /** Pauses with a random number of one half: 1 s and half of 1, 2, 4, 8, 16, 32 s, and half of 60 s from then on. */
@@ -297,10 +355,10 @@ describe("many batches", () => {
     const leases = open();
     for (let k = 0; k < 20; k++) hold(leases, batch(`b${k}`, 1000), 10);
     await clock.advance(90 * 60_000);
-    // At 1, 2.5, 4.5, 7.5, 12.5, 21.5 and 38.5 s, and every 31 s from 69.5 s on: 7 + 172 within 90 minutes.
+    // At 0.2, 1.7, 3.7, 6.7, 11.7, 20.7 and 37.7 s, and every 31 s from 68.7 s on: 7 + 172 within 90 minutes.
     const extensions = story.filter((line) => line.includes("+"));
     expect(new Set(extensions.map((line) => line.split(" ")[0])).size).toBe(179);
-    expect(extensions).toHaveLength(2 * 179);
+    expect(extensions).toHaveLength(10 * 179);
   });
 
   test("are extended one request after the other as soon as the service is back", async () => {
@@ -312,7 +370,8 @@ describe("many batches", () => {
     story = [];
     await clock.advance(31_000 + 12_000);
     const extensions = story.filter((line) => line.includes("+"));
-    expect(new Set(extensions.map((line) => line.split(" ")[1])).size).toBe(20);
+    const extended = extensions.map((line) => line.split(" "));
+    expect(new Set(extended.map(([, name, , , messages]) => `${name} ${messages}`)).size).toBe(80);
   });
 });
 
