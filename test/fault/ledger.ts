@@ -56,10 +56,16 @@ export class Ledger {
     for (const payload of payloads) this.#entry(numberIn(payload)).letters++;
   }
 
-  /** A process was killed that had written some messages: those of them that are not acked come again. */
-  cutOff(written: Iterable<number>, unacked: Iterable<number>): void {
-    const comesAgain = new Set(unacked);
-    for (const number of new Set(written)) if (comesAgain.has(number)) this.#entry(number).cutOff++;
+  /**
+   * A process was killed that had written some messages: those of them that are not acked come again.
+   *
+   * @returns how many these are
+   */
+  cutOff(written: Iterable<number>, unacked: Iterable<number>): number {
+    const leased = new Set(unacked);
+    const comeAgain = [...new Set(written)].filter((number) => leased.has(number));
+    for (const number of comeAgain) this.#entry(number).cutOff++;
+    return comeAgain.length;
   }
 
   /** Messages that became neither a row nor a letter. */

@@ -104,7 +104,8 @@ async function playEvents({ events }: TrialScript, world: World, problems: strin
 async function play(kind: EventKind, world: World, problems: string[]): Promise<void> {
   switch (kind) {
     case "kill":
-      return world.kill();
+      await world.kill();
+      return undefined;
     case "restart": {
       const code = await world.restart();
       if (code !== 0) problems.push(`the process ended with ${code} after SIGTERM, at a restart`);

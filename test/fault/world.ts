@@ -142,20 +142,25 @@ export class World {
     this.pubsub.publish(topic, messages);
   }
 
-  /** Ends the process without a word and starts another; the service lets go of what the dead one held. */
-  async kill(): Promise<void> {
-    await this.cutOff(this.millrace);
+  /**
+   * Ends the process without a word and starts another; the service lets go of what the dead one held.
+   *
+   * @returns how many messages the dead one had written and not acked
+   */
+  async kill(): Promise<number> {
+    const atRisk = await this.cutOff(this.millrace);
     this.endLeases();
     this.start();
+    return atRisk;
   }
 
-  /** Ends a process without a word, and puts down what it had written and not acked. */
-  async cutOff(millrace: MillraceProcess): Promise<void> {
+  /** Ends a process without a word, and puts down what it had written and not acked. @returns how many messages that are */
+  async cutOff(millrace: MillraceProcess): Promise<number> {
     this.measureMemory();
     millrace.signal("SIGKILL");
     await millrace.exit();
     await this.#lastRequests();
-    this.ledger.cutOff(this.#written(), this.#unackedNumbers());
+    return this.ledger.cutOff(this.#written(), this.#unackedNumbers());
   }
 
   /** Ends the process in good order and starts another. @returns its exit status */
