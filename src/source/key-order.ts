@@ -20,6 +20,33 @@ export interface Telling<B> {
   readonly complete: boolean;
 }
 
+/** A message, by its place in a batch. */
+export interface Place<B> {
+  readonly batch: B;
+  readonly i: number;
+}
+
+/** What comes again of a key because a group of its messages is given back. */
+export interface KeyReturn<B> {
+  readonly key: string;
+  /**
+   * The first message that is given back and all that is held of its key behind it, in order, told already or not; empty
+   * when an earlier return names them.
+   */
+  readonly places: readonly Place<B>[];
+  /** When the first of them may be delivered again, on the monotonic clock. */
+  readonly backAt: number;
+  /** All that is to be given back of the key has been told now. */
+  readonly complete: boolean;
+}
+
+/** What follows from the fate of a batch. */
+export interface Settled<B> {
+  /** To be told in this order. */
+  readonly tellings: readonly Telling<B>[];
+  readonly returns: readonly KeyReturn<B>[];
+}
+
 interface Held<B> {
   readonly batch: B;
   readonly sequence: number;
@@ -45,6 +72,13 @@ interface Draft {
   readonly backAt: Map<number, number>;
 }
 
+/** What a settlement has led to so far. */
+interface Course<B> {
+  readonly now: number;
+  readonly drafts: Map<Held<B>, Draft>;
+  readonly returns: KeyReturn<B>[];
+}
+
 export class KeyOrder<B extends KeyedBatch> {
   readonly #held = new Map<B, Held<B>>();
   /** What is held of each key, as it came. */
@@ -67,45 +101,48 @@ export class KeyOrder<B extends KeyedBatch> {
    * The fate of a batch is known.
    *
    * @param nacks message index → pause in milliseconds
-   * @returns what may be told now, of this batch and of those that waited for it, to be told in this order
+   * @returns what may be told now, of this batch and of those that waited for it
    */
-  settle(batch: B, nacks: ReadonlyMap<number, number>, now: number): Telling<B>[] {
+  settle(batch: B, nacks: ReadonlyMap<number, number>, now: number): Settled<B> {
     const held = this.#held.get(batch);
-    if (!held) return [];
-    const drafts = new Map<Held<B>, Draft>([[held, { acks: [], backAt: new Map() }]]);
-    for (const i of held.withoutKey) tell(drafts.get(held)!, i, pauseEnd(nacks.get(i), now));
+    const course: Course<B> = { now, drafts: new Map(), returns: [] };
+    if (!held) return { tellings: [], returns: [] };
+    const draft = draftOf(course, held);
+    for (const i of held.withoutKey) tell(draft, i, pauseEnd(nacks.get(i), now));
     for (const group of held.groups.values()) {
       group.nacks = nacks;
-      this.#advance(group.key, drafts, now);
+      this.#advance(group.key, course);
     }
-    return [...drafts].toSorted(([a], [b]) => a.sequence - b.sequence).map(([of, draft]) => this.#telling(of, draft));
+    const inOrder = [...course.drafts].toSorted(([a], [b]) => a.sequence - b.sequence);
+    return { tellings: inOrder.map(([of, told]) => this.#telling(of, told)), returns: course.returns };
   }
 
   /** Tells what stands at the head of a key's queue, as far as fates are known. */
-  #advance(key: string, drafts: Map<Held<B>, Draft>, now: number): void {
+  #advance(key: string, course: Course<B>): void {
     const queue = this.#queueOf(key);
     let done = 0;
     for (const group of queue) {
       if (!group.nacks) break;
-      done++;
-      this.#tellGroup(group, queue, drafts, now);
+      this.#tellGroup(queue, done++, course);
     }
     if (done === queue.length) this.#queues.delete(key);
     else queue.splice(0, done);
   }
 
-  #tellGroup(group: Group<B>, queue: readonly Group<B>[], drafts: Map<Held<B>, Draft>, now: number): void {
-    const draft = drafts.get(group.held) ?? { acks: [], backAt: new Map<number, number>() };
-    drafts.set(group.held, draft);
-    let until = group.doomedUntil;
-    for (const i of group.messages) {
-      until ??= pauseEnd(group.nacks!.get(i), now);
-      tell(draft, i, until);
+  #tellGroup(queue: readonly Group<B>[], at: number, course: Course<B>): void {
+    const { held, key, messages, nacks, doomedUntil } = queue[at]!;
+    const draft = draftOf(course, held);
+    let backAt = doomedUntil;
+    const places: Place<B>[] = [];
+    for (const i of messages) {
+      backAt ??= pauseEnd(nacks!.get(i), course.now);
+      tell(draft, i, backAt);
+      if (backAt !== undefined && doomedUntil === undefined) places.push({ batch: held.batch, i });
     }
-    if (until !== undefined && group.doomedUntil === undefined) {
-      for (const later of queue.slice(queue.indexOf(group) + 1)) later.doomedUntil ??= until;
-    }
-    group.held.groupsLeft--;
+    held.groupsLeft--;
+    if (backAt === undefined) return;
+    if (doomedUntil === undefined) for (const behind of queue.slice(at + 1)) places.push(...doom(behind, backAt));
+    course.returns.push({ key, places, backAt, complete: queue[at + 1]?.doomedUntil === undefined });
   }
 
   #telling(held: Held<B>, { acks, backAt }: Draft): Telling<B> {
@@ -131,6 +168,20 @@ export class KeyOrder<B extends KeyedBatch> {
     this.#queues.set(key, queue);
     return queue;
   }
+}
+
+/** A group goes back with what is before it. Returns its messages. */
+function doom<B>(group: Group<B>, until: number): Place<B>[] {
+  group.doomedUntil = until;
+  return group.messages.map((i) => ({ batch: group.held.batch, i }));
+}
+
+function draftOf<B>({ drafts }: Course<B>, held: Held<B>): Draft {
+  const known = drafts.get(held);
+  if (known) return known;
+  const draft: Draft = { acks: [], backAt: new Map() };
+  drafts.set(held, draft);
+  return draft;
 }
 
 function tell(draft: Draft, i: number, backAt: number | undefined): void {

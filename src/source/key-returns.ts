@@ -10,9 +10,12 @@ const minPauseMs = 1000;
 
 interface Expected {
   /** IDs in the order in which they are to come. */
-  readonly ids: Set<string>;
+  ids: Set<string>;
   /** When the first of them is due, on the monotonic clock. */
-  readonly backAt: number;
+  backAt: number;
+  /** When the last of them is. */
+  lastBackAt: number;
+  /** They are not waited for any longer; Infinity while some of them are not given back yet. */
   until: number;
 }
 
@@ -26,15 +29,31 @@ export class KeyReturns {
   }
 
   /**
-   * A message of a key is given back, behind those of its key that are.
+   * Messages of a key are given back that were let on: they come before all that is waited for already.
    *
-   * @param backAt when it may come again, on the monotonic clock
+   * @param ids      in their order; empty when they are known, and only now given back
+   * @param backAt   when the first of them may come again, on the monotonic clock
+   * @param complete all of them are given back now; otherwise they are waited for until they are
    */
-  expect(key: string, messageId: string, backAt: number, now: number): void {
+  giveBack(key: string, ids: readonly string[], backAt: number, complete: boolean, now: number): void {
     this.#sweep(now);
-    const expected = this.#expectedOf(key, now);
-    if (expected) expected.ids.add(messageId);
-    else this.#keys.set(key, { ids: new Set([messageId]), backAt, until: Math.max(backAt, now) + patienceMs });
+    const expected = this.#expectedOf(key, now) ?? nothingExpected(backAt);
+    if (ids.length > 0) {
+      expected.ids = new Set([...ids, ...expected.ids]);
+      expected.backAt = backAt;
+      expected.lastBackAt = Math.max(expected.lastBackAt, backAt);
+    }
+    if (expected.ids.size === 0) return;
+    expected.until = complete ? Math.max(expected.lastBackAt, now) + patienceMs : Infinity;
+    this.#keys.set(key, expected);
+  }
+
+  /** A message of a key was on its way and is not ours: it comes again, behind all that is waited for already. */
+  expect(key: string, messageId: string, now: number): void {
+    this.#sweep(now);
+    const expected = this.#expectedOf(key, now) ?? nothingExpected(now);
+    expected.ids.add(messageId);
+    this.#keys.set(key, expected);
   }
 
   /**
@@ -68,4 +87,8 @@ export class KeyReturns {
     this.#sweepAt = now + patienceMs;
     for (const key of this.#keys.keys()) this.#expectedOf(key, now);
   }
+}
+
+function nothingExpected(backAt: number): Expected {
+  return { ids: new Set(), backAt, lastBackAt: backAt, until: backAt + patienceMs };
 }

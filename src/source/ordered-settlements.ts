@@ -6,6 +6,9 @@ import type { LeaseManager, Settlement } from "./lease-manager.ts";
 import type { PulledBatch } from "./pulled-batch.ts";
 import type { SubscriberRequests } from "./subscriber-requests.ts";
 
+/** For how long messages of keys are tried to be given back at least. */
+const minGiveBackMs = 60_000;
+
 interface Settling {
   readonly settlement: Settlement;
   readonly parts: Promise<void>[];
@@ -47,7 +50,12 @@ export class OrderedSettlements {
     const done = Promise.withResolvers<void>();
     this.#settling.set(batch, { settlement, parts: [], done });
     const now = this.#options.clock.monotonic();
-    for (const { batch: told, acks, backAt, complete } of this.#order.settle(batch, nacks, now)) {
+    const { tellings, returns } = this.#order.settle(batch, nacks, now);
+    for (const { key, places, backAt, complete } of returns) {
+      const ids = places.map((place) => place.batch.messageId(place.i));
+      this.#options.returns.giveBack(key, ids, backAt, complete, now);
+    }
+    for (const { batch: told, acks, backAt, complete } of tellings) {
       this.#tell(told, acks, backAt, now);
       if (complete) void this.#complete(told);
     }
@@ -56,15 +64,11 @@ export class OrderedSettlements {
 
   #tell(batch: PulledBatch, acks: readonly number[], backAt: ReadonlyMap<number, number>, now: number): void {
     const { settlement, parts } = this.#settling.get(batch)!;
-    const { requests, leases, returns, onGivenBack } = this.#options;
-    const inOrder = [...backAt].toSorted(([a], [b]) => a - b);
-    for (const [i, at] of inOrder) {
-      const key = batch.orderingKey(i);
-      if (key !== "") returns.expect(key, batch.messageId(i), at, now);
-    }
-    const nacks = new Map(inOrder.map(([i, at]) => [i, Math.max(0, at - now)]));
+    const { requests, leases, onGivenBack } = this.#options;
+    const nacks = new Map([...backAt].toSorted(([a], [b]) => a - b).map(([i, at]) => [i, Math.max(0, at - now)]));
     leases.leaveOut(batch, nacks.keys());
-    parts.push(requests.tell(batch, acks, nacks, settlement, true).then(() => leases.leaveOut(batch, acks)));
+    const told = requests.tell(batch, acks, nacks, triedFrom(settlement, now), true);
+    parts.push(told.then(() => leases.leaveOut(batch, acks)));
     if (nacks.size > 0) onGivenBack(nacks);
   }
 
@@ -74,4 +78,12 @@ export class OrderedSettlements {
     await Promise.all(parts);
     done.resolve();
   }
+}
+
+/**
+ * A batch that waited for others was extended since it was settled. If what it gives back were left to the end of that lease,
+ * those behind would come first, and not wait for so long.
+ */
+function triedFrom(settlement: Settlement, now: number): Settlement {
+  return { ...settlement, deadlineAt: Math.max(settlement.deadlineAt, now + minGiveBackMs) };
 }

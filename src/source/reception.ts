@@ -109,7 +109,7 @@ export class Reception {
     for (let i = 0; i < batch.length; i++) {
       const key = keyed ? batch.orderingKey(i) : "";
       if (missing.has(i)) {
-        if (key !== "") returns.expect(key, batch.messageId(i), now, now);
+        if (key !== "") returns.expect(key, batch.messageId(i), now);
         continue;
       }
       const until = key === "" ? undefined : returns.admit(key, batch.messageId(i), now);
