@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { Stage } from "./stage.ts";
 
-const held = 4000;
+const held = 20_000;
 const outageMs = 90 * 60_000;
 /** A request that is sent at the end of a step of the clock is answered in the next one: nobody looks nearer to the end than this. */
 const marginMs = 1000;
