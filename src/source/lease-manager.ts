@@ -156,7 +156,7 @@ export class LeaseManager<B extends LeasedBatch> {
   /** Stops extending. */
   close(): void {
     this.#alarm.cancel();
-    for (const batch of [...this.#leases.keys()]) this.drop(batch);
+    for (const batch of this.#leases.keys()) this.drop(batch);
   }
 
   /** What it takes to extend all that is held. */

@@ -1,13 +1,13 @@
 /**
  * The catalogue of metrics, and what one pipeline has counted. Names are `millrace_<what>_<unit>`, counters end in `_total`; every
- * metric has the label `pipeline` and at most one more, whose values are few. docs/metrics.md is generated from the catalogue.
+ * metric has the label `pipeline`; the values of others are few. docs/metrics.md is generated from the catalogue.
  */
 
 export interface MetricDefinition {
   readonly name: string;
   readonly help: string;
-  /** A label besides `pipeline`. */
-  readonly label?: string;
+  /** Labels besides `pipeline`. */
+  readonly labels?: readonly string[];
 }
 
 export const counters = {
@@ -22,13 +22,13 @@ export const counters = {
   refusedMessages: {
     name: "millrace_refused_messages_total",
     help: "Messages that could not become a row, by code (errors.md).",
-    label: "code",
+    labels: ["code"],
   },
   deadLetters: { name: "millrace_dead_letters_total", help: "Dead letters that were published." },
   failedDeadLetters: {
     name: "millrace_dead_letter_failures_total",
     help: "Dead letters that were not published, whose messages are given back: refused, circling, behind one of their key, stopping.",
-    label: "why",
+    labels: ["why"],
   },
   ackedMessages: {
     name: "millrace_acked_messages_total",
@@ -49,8 +49,8 @@ export const counters = {
   },
   failedAckMessages: {
     name: "millrace_ack_failures_total",
-    help: "Messages whose ack, nack or extension was given up; the service delivers them again.",
-    label: "kind",
+    help: "Messages whose ack, nack or extension was given up, by gRPC status; the service delivers them again.",
+    labels: ["kind", "code"],
   },
   extendedMessages: {
     name: "millrace_lease_extended_messages_total",
@@ -59,24 +59,24 @@ export const counters = {
   extensionRequests: { name: "millrace_lease_extension_requests_total", help: "Requests that extend leases." },
   endedLeases: {
     name: "millrace_lease_ends_total",
-    help: "Messages whose lease is extended no longer, by option: limit (maxAckExtensionPeriod), released (releaseAfter).",
-    label: "reason",
+    help: "Messages whose lease is extended no longer, by reason: limit (maxAckExtensionPeriod), released (releaseAfter), expired (the process stood still).",
+    labels: ["reason"],
   },
   openedStreams: { name: "millrace_pull_stream_opens_total", help: "Streaming pull connections that were opened." },
   closedStreams: {
     name: "millrace_pull_stream_closes_total",
     help: "Streaming pull connections that ended, by gRPC status. UNAVAILABLE now and then is normal.",
-    label: "code",
+    labels: ["code"],
   },
   retriedAppends: {
     name: "millrace_append_retries_total",
     help: "Append requests that are sent again, by reason.",
-    label: "reason",
+    labels: ["reason"],
   },
   writeStreams: {
     name: "millrace_write_streams_total",
     help: "exactlyOnce: write streams, by event: created, rotated (before BigQuery forgets it, or for another schema), sealed (finalized early, to find out what it has taken), finalized.",
-    label: "event",
+    labels: ["event"],
   },
   alreadyStoredRows: {
     name: "millrace_already_stored_rows_total",
@@ -89,7 +89,7 @@ export const counters = {
   schemaRefreshes: {
     name: "millrace_schema_refreshes_total",
     help: "Readings of the table's schema, by result.",
-    label: "result",
+    labels: ["result"],
   },
 } as const satisfies Record<string, MetricDefinition>;
 
@@ -127,6 +127,9 @@ export type HistogramName = keyof typeof histograms;
 /** Takes the samples of the histograms; counts and gauges are read off when someone asks. */
 export type Recorder = (histogram: HistogramName, seconds: number) => void;
 
+/** No label has this character in a value. */
+export const valueSeparator = "\u001f";
+
 /** What one pipeline has counted since it started. Plain numbers: counting costs next to nothing. */
 export class PipelineMetrics {
   readonly pipeline: string;
@@ -137,15 +140,16 @@ export class PipelineMetrics {
   constructor(pipeline: string) {
     this.pipeline = pipeline;
     for (const name of Object.keys(counters) as CounterName[]) {
-      this.#counts.set(name, new Map("label" in counters[name] ? [] : [["", 0]]));
+      this.#counts.set(name, new Map("labels" in counters[name] ? [] : [["", 0]]));
     }
     for (const name of Object.keys(gauges) as GaugeName[]) this.#gauges.set(name, 0);
   }
 
-  /** @param label value of the counter's own label; empty when it has none */
-  count(name: CounterName, amount: number, label = ""): void {
+  /** @param values of the counter's own labels, in their order */
+  count(name: CounterName, amount: number, ...values: readonly string[]): void {
     const counts = this.#counts.get(name)!;
-    counts.set(label, (counts.get(label) ?? 0) + amount);
+    const key = values.join(valueSeparator);
+    counts.set(key, (counts.get(key) ?? 0) + amount);
   }
 
   set(name: GaugeName, value: number): void {
@@ -161,14 +165,14 @@ export class PipelineMetrics {
     this.#record = recorder;
   }
 
-  /** The sum over all values of the label. */
+  /** The sum over all values of the labels. */
   total(name: CounterName): number {
     let sum = 0;
     for (const count of this.#counts.get(name)!.values()) sum += count;
     return sum;
   }
 
-  /** Count by value of the counter's label. */
+  /** Count by value of the counter's label; with several of them the values stand in one string, with `valueSeparator` between. */
   counts(name: CounterName): ReadonlyMap<string, number> {
     return this.#counts.get(name)!;
   }
