@@ -34,6 +34,8 @@ export class AppendRequest {
   namingAnswers = 0;
   /** Runs when BigQuery refused it without naming a row; shared by its parts. */
   faultSearch: FaultSearch | undefined;
+  /** When BigQuery refused it so, or what it was a part of; monotonic milliseconds. */
+  refusedAtMs: number | undefined;
 
   constructor(pending: PendingRows, order: number, waitingSinceMs: number, picked?: readonly number[]) {
     this.pending = pending;
@@ -74,6 +76,7 @@ export class AppendRequest {
   #part(rows: readonly number[]): AppendRequest {
     const part = new AppendRequest(this.pending, this.order, this.waitingSinceMs, rows);
     part.faultSearch = this.faultSearch;
+    part.refusedAtMs = this.refusedAtMs;
     part.failingSinceMs = this.failingSinceMs;
     return part;
   }

@@ -148,7 +148,7 @@ export class Appender {
 
   #stored(request: AppendRequest): void {
     const now = this.#options.clock.monotonic();
-    this.#refused.stored(request.pending.transcoder);
+    this.#refused.stored(request);
     this.#lastStoredAtMs = now;
     this.#trouble = undefined;
     this.#options.observer.appended(request.rowCount, request.byteLength, (now - request.sentAtMs) / 1000);

@@ -16,6 +16,7 @@ import { errorsByRow, rowTooLarge } from "./row-errors.ts";
 import type { RowTrial } from "./row-trial.ts";
 import { rowsBehind } from "./rows-behind.ts";
 import { Suspects } from "./suspects.ts";
+import { Witnesses } from "./witnesses.ts";
 
 export interface RefusedRowsOptions {
   readonly clock: Clock;
@@ -45,6 +46,7 @@ export class RefusedRows {
   /** When rows of a transcoder were stored last; monotonic milliseconds. */
   readonly #storedAtMs = new WeakMap<Transcoder, number>();
   readonly #suspects: Suspects;
+  readonly #witnesses: Witnesses;
   /** As long as nothing is stored, one search at a time goes on by guesses. */
   #guessing: FaultSearch | undefined;
   /** A suspect is on trial. */
@@ -53,6 +55,7 @@ export class RefusedRows {
   constructor(options: RefusedRowsOptions) {
     this.#options = options;
     const { clock, parking } = options;
+    this.#witnesses = new Witnesses(clock);
     this.#suspects = new Suspects({
       clock,
       parking,
@@ -66,11 +69,12 @@ export class RefusedRows {
     return this.#suspects.lasting;
   }
 
-  /** Rows of this transcoder were stored: other rows of it that are refused are themselves at fault. */
-  stored(transcoder: Transcoder): void {
-    this.#storedAtMs.set(transcoder, this.#options.clock.monotonic());
+  /** The rows of a request were stored: others of their kind that are refused are themselves at fault. */
+  stored(request: AppendRequest): void {
+    this.#storedAtMs.set(request.pending.transcoder, this.#options.clock.monotonic());
+    this.#witnesses.note(request);
     this.#guessing = undefined;
-    this.#suspects.taken((request) => this.#leadsOn(request));
+    this.#suspects.taken((suspect) => this.#mayGoOn(suspect));
   }
 
   close(): void {
@@ -96,22 +100,24 @@ export class RefusedRows {
 
   /** The table is looked at before the search begins, and again whenever it comes to a halt. */
   #unnamed(request: AppendRequest, serverMessage: string): void {
-    const { faultSearch } = request;
+    const { faultSearch, refusedAtMs } = request;
+    const nowMs = this.#options.clock.monotonic();
+    request.refusedAtMs = nowMs;
     if (faultSearch) {
-      this.#search(request, faultSearch, serverMessage);
+      this.#search(request, faultSearch, refusedAtMs, serverMessage);
       return;
     }
-    // What is stored while the table is looked at speaks for the table, too.
-    const sinceMs = this.#options.clock.monotonic();
     this.#options.unlessOutdated(request, () => {
-      request.faultSearch = new FaultSearch(sinceMs);
-      this.#search(request, request.faultSearch, serverMessage);
+      request.faultSearch = new FaultSearch(nowMs);
+      if (request.rowCount === 1) this.#wait(request);
+      else this.#search(request, request.faultSearch, undefined, serverMessage);
     });
   }
 
-  #search(request: AppendRequest, search: FaultSearch, serverMessage: string): void {
+  /** @param beforeMs when the request was refused before, by itself or with others; monotonic milliseconds */
+  #search(request: AppendRequest, search: FaultSearch, beforeMs: number | undefined, serverMessage: string): void {
     this.#guessing ??= search;
-    switch (search.refused(request.rowCount, this.#storedAt(request), this.#guessing === search)) {
+    switch (search.refused(request.rowCount, beforeMs, this.#takenAt(request), this.#guessing === search)) {
       case "refuse":
         this.#options.observer.refused("ROW_REJECTED", 1);
         this.#refuse(request, 0, this.#options.rowRejected(serverMessage));
@@ -127,34 +133,39 @@ export class RefusedRows {
 
   #wait(request: AppendRequest): void {
     this.#options.observer.retried("isolate", 1);
-    if (this.#leadsOn(request)) this.#options.again([request], "isolate");
+    if (this.#mayGoOn(request)) this.#options.again([request], "isolate");
     else this.#suspects.add(request);
   }
 
-  /** A row that keeps others of its key from going in is put on trial with them: they alone may show what it is. */
+  /** What waits is put on trial, where there is something to compare it with. */
   #retry(request: AppendRequest): void {
-    const behind = this.#trying ? [] : rowsBehind(request, this.#options.random);
-    if (behind.length > 0) void this.#try(request, behind);
+    const others = this.#trying || request.rowCount > 1 ? [] : this.#comparable(request);
+    if (others.length > 0) void this.#try(request, others);
     else this.#retryInVain(request);
   }
 
-  async #try(request: AppendRequest, behind: readonly AppendRequest[]): Promise<void> {
-    const { parking, trial } = this.#options;
+  /** Rows of the same kind: one that was stored, and those that cannot go before this one. */
+  #comparable(request: AppendRequest): AppendRequest[] {
+    const behind = rowsBehind(request, this.#options.random);
+    const witness = this.#witnesses.of(request.pending.transcoder);
+    return witness ? [witness, ...behind] : behind;
+  }
+
+  async #try(request: AppendRequest, others: readonly AppendRequest[]): Promise<void> {
+    const { parking, trial, clock } = this.#options;
     parking.keep(request);
     this.#trying = true;
     // It comes last: had the table been mended meanwhile, it would be taken.
-    const verdicts = await trial.try([...behind, request.pick(() => true)]);
+    const verdicts = await trial.try([...others, request.pick(() => true)]);
     this.#trying = false;
     if (!parking.leave(request)) return;
-    if (verdicts.at(-1) === "refused" && verdicts.includes("taken")) this.#proved(request);
-    else this.#retryInVain(request);
-  }
-
-  /** It goes again, and with it what shares its search: another refusal is the last. */
-  #proved(request: AppendRequest): void {
-    request.faultSearch?.prove();
+    if (verdicts.at(-1) !== "refused" || !verdicts.includes("taken")) {
+      this.#retryInVain(request);
+      return;
+    }
+    request.faultSearch?.prove(clock.monotonic());
     this.#options.again([request], "isolate");
-    this.#suspects.taken((other) => this.#leadsOn(other));
+    this.#suspects.taken((suspect) => this.#mayGoOn(suspect));
     this.#options.goOn();
   }
 
@@ -165,14 +176,14 @@ export class RefusedRows {
     this.#options.retryInVain(request);
   }
 
-  /** Other rows were stored since the search in this request began, or would have been. */
-  #leadsOn(request: AppendRequest): boolean {
-    return request.faultSearch?.leadsOn(this.#storedAt(request)) === true;
+  /** Others were taken since the request was refused: another refusal tells more. */
+  #mayGoOn(request: AppendRequest): boolean {
+    return this.#takenAt(request) >= (request.refusedAtMs ?? Infinity);
   }
 
-  /** When rows of the same kind were stored last. */
-  #storedAt(request: AppendRequest): number {
-    return this.#storedAtMs.get(request.pending.transcoder) ?? -Infinity;
+  /** When BigQuery took rows of the same kind last: it stored them, or a trial has shown that it would. */
+  #takenAt({ pending: { transcoder }, faultSearch }: AppendRequest): number {
+    return Math.max(this.#storedAtMs.get(transcoder) ?? -Infinity, faultSearch?.provedAtMs ?? -Infinity);
   }
 
   /** The request is larger than BigQuery takes. Returns what may be sent instead. */

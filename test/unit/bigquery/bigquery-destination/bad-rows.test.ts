@@ -3,6 +3,7 @@ import { status } from "@grpc/grpc-js";
 import { beforeEach, expect, test } from "vitest";
 import { DestinationRig, durable, fates, names, watchRejections } from "../../../support/destination-rig.ts";
 import { stored } from "../../../support/fake-append-service.ts";
+import { isPending } from "../../../support/fake-write-streams.ts";
 
 let rig: DestinationRig;
 
@@ -170,3 +171,68 @@ test("nor does a single one that takes all the memory that rows may have", async
   expect(fates(good)).toEqual(["durable"]);
   expect(fates(poisoned)).toEqual(["ROW_REJECTED"]);
 });
+
+test("a single row that is refused while BigQuery refuses all is not blamed for it, though others are taken soon after", async () => {
+  const to = await rig.opened({ batch: { maxBytes: 1 << 20, maxRows: 1, maxDelayMs: 0 } });
+  const delivered = rig.deliver(to, ["a", "b"]);
+  await rig.clock.advance(0);
+  // The table is looked at after the first answer: the second comes before what is seen.
+  rig.service.requests[0]!.answer({ error: { code: status.INVALID_ARGUMENT, message: "no idea" } });
+  rig.service.requests[1]!.answer();
+  rig.service.react = () => stored;
+  await rig.clock.advance(5000);
+  expect(fates(delivered)).toEqual(["durable", "durable"]);
+});
+
+test("a bad row that comes alone is found by a row that BigQuery took before; nothing is written for that", async () => {
+  const to = await rig.opened();
+  const table: string[] = [];
+  rig.service.react = ({ rows, openedTo }) => {
+    if (rows.includes("poison")) return { error: { code: status.INVALID_ARGUMENT, message: "something about a row" } };
+    if (!isPending(openedTo)) table.push(...rows);
+    return stored;
+  };
+  const good = rig.deliver(to, ["good", "fine"]);
+  await rig.clock.advance(60_000);
+  const poisoned = rig.deliver(to, ["poison"]);
+  await rig.clock.advance(5000);
+  expect([fates(good), fates(poisoned)]).toEqual([durable(2), ["ROW_REJECTED"]]);
+  expect(table).toEqual(["good", "fine"]);
+});
+
+test("a fault of the table in the midst of a search does not empty the batch into dead letters", async () => {
+  // The search begins when the table has been looked at, two seconds after it was read.
+  for (let faultAtMs = 2030; faultAtMs < 2600; faultAtMs += 10) {
+    const { blamed, written } = await searchWithFaultAt(faultAtMs);
+    // Those whose other half was refused just before the fault, and they themselves just after, cannot be told from bad ones.
+    expect(blamed.filter((row) => !isBad(row)).length, `fault after ${faultAtMs} ms`).toBeLessThanOrEqual(2);
+    expect(blamed.length + written.length, `fault after ${faultAtMs} ms`).toBe(256);
+  }
+});
+
+const isBad = (row: string): boolean => Number(row.slice(1)) % 16 === 5;
+
+/** 256 rows, 16 of them bad, with answers after 10 ms; from some moment on BigQuery refuses everything for a while. */
+async function searchWithFaultAt(faultAtMs: number): Promise<{ blamed: string[]; written: string[] }> {
+  rig = new DestinationRig();
+  const { clock, service } = rig;
+  const to = await rig.opened();
+  const startMs = clock.monotonic();
+  service.react = (request) => {
+    clock.setTimer(() => {
+      const sinceMs = clock.monotonic() - startMs;
+      const isFault = sinceMs >= faultAtMs && sinceMs < faultAtMs + 20_000;
+      const isRefused = isFault || request.rows.some(isBad);
+      request.answer(isRefused ? { error: { code: status.INVALID_ARGUMENT, message: "no" } } : stored);
+    }, 10);
+    return undefined;
+  };
+  const delivered = rig.deliver(to, names(256));
+  await clock.advance(90_000);
+  await to.close();
+  const all = fates(delivered) ?? [];
+  return {
+    blamed: names(256).filter((_, i) => all[i] === "ROW_REJECTED"),
+    written: names(256).filter((_, i) => all[i] === "durable"),
+  };
+}
