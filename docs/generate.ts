@@ -135,7 +135,7 @@ function metricsPage(): string {
   const metricTable = (metrics: readonly MetricDefinition[]): string =>
     table(
       ["name", "labels", "meaning"],
-      metrics.map(({ name, help, label }) => [`\`${name}\``, ["pipeline", ...(label ? [label] : [])].join(", "), help]),
+      metrics.map(({ name, help, labels = [] }) => [`\`${name}\``, ["pipeline", ...labels].join(", "), help]),
     );
   return page(
     "Metrics",

@@ -20,7 +20,7 @@ export function observePull(metrics: PipelineMetrics): PullObserver {
       metrics.count("extendedMessages", messages);
       metrics.count("extensionRequests", 1);
     },
-    requestFailed: (kind, messages) => metrics.count("failedAckMessages", messages, kind),
+    requestFailed: (kind, messages, code) => metrics.count("failedAckMessages", messages, kind, code),
     leaseEnded: (messages, reason) => metrics.count("endedLeases", messages, reason),
     streamOpened: () => metrics.count("openedStreams", 1),
     streamClosed: (code) => metrics.count("closedStreams", 1, code),

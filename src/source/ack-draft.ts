@@ -78,20 +78,15 @@ interface PlacedId {
   readonly position: number;
 }
 
-/** How often the pieces of one request may be halved in search of a bad id: some twelve times for a single one among 2,500. */
-const maxHalvings = 48;
-
 export class AckDraft {
   readonly request: AckRequest;
   /** How often it was sent in vain. */
   tries: number;
   readonly #parts: Part[] = [];
-  readonly #search: { halvingsLeft: number };
 
-  constructor(request: AckRequest, tries = 0, search = { halvingsLeft: maxHalvings }) {
+  constructor(request: AckRequest, tries = 0) {
     this.request = request;
     this.tries = tries;
-    this.#search = search;
   }
 
   /** Adds ids of a parcel until the request is full. Returns the first position that is not in it. */
@@ -127,15 +122,10 @@ export class AckDraft {
     for (const { parcel, position, ids } of this.#parts) parcel.untaken(position, ids);
   }
 
-  /**
-   * Both halves of the request, cut between two parcels if there are several. Undefined when there is nothing to be halved,
-   * or it was done too often: every id of a subscription that is gone is bad, and no such search would end.
-   */
-  halves(newRequest: () => AckRequest): [AckDraft, AckDraft] | undefined {
-    if (this.request.ids < 2 || this.#search.halvingsLeft === 0) return undefined;
-    this.#search.halvingsLeft--;
-    const first = new AckDraft(newRequest(), this.tries, this.#search);
-    const second = new AckDraft(newRequest(), this.tries, this.#search);
+  /** Both halves of a request of two ids or more, cut between two parcels if there are several. */
+  halves(newRequest: () => AckRequest): [AckDraft, AckDraft] {
+    const first = new AckDraft(newRequest(), this.tries);
+    const second = new AckDraft(newRequest(), this.tries);
     const cut = this.#middle();
     for (const id of this.#ids()) (first.request.ids < cut ? first : second).add(id);
     return [first, second];

@@ -3,6 +3,7 @@ import { status } from "@grpc/grpc-js";
 import { plainDetails, statusName } from "../lib/raw-call.ts";
 import type { BackoffBounds } from "../lib/retry.ts";
 import type { PipelineState } from "../message.ts";
+import { withoutAckIds } from "./refusal-words.ts";
 
 export interface PullFailure {
   readonly state: PipelineState;
@@ -47,11 +48,12 @@ const setupFaults: Partial<Record<status, (subscription: string, details: string
  * @param subscription `projects/P/subscriptions/S`
  */
 export function pullFailure(code: status, details: string, subscription: string): PullFailure {
-  const setup = setupFaults[code]?.(subscription, details);
+  const words = withoutAckIds(plainDetails(details));
+  const setup = setupFaults[code]?.(subscription, words);
   if (setup) return { ...setup, backoff: setupBackoff, setup: true };
   return {
     state: code === status.RESOURCE_EXHAUSTED ? "THROTTLED" : "UNAVAILABLE",
-    reason: `Pub/Sub does not deliver from ${subscription} at present (${statusName(code)}: ${plainDetails(details)}). Millrace keeps trying.`,
+    reason: `Pub/Sub does not deliver from ${subscription} at present (${statusName(code)}: ${words}). Millrace keeps trying.`,
     backoff: transientBackoff,
     setup: false,
   };

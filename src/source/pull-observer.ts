@@ -13,8 +13,8 @@ export interface PullObserver {
   nacked(messages: number): void;
   /** The service has taken a request that extends the leases of so many messages. */
   extended(messages: number): void;
-  /** A request for so many messages was given up: the service may deliver them again. */
-  requestFailed(kind: "ack" | "nack" | "extend", messages: number): void;
+  /** A request for so many messages was given up with this gRPC status, by name: the service may deliver them again. */
+  requestFailed(kind: "ack" | "nack" | "extend", messages: number, code: string): void;
   /** The leases of so many messages have ended, or are not extended any more. */
   leaseEnded(messages: number, reason: LeaseEnd): void;
   /** A stream answers. */

@@ -12,14 +12,20 @@ import type { AckIds, AckRequest } from "./ack-requests.ts";
 /** What the service says of a request. */
 export type Verdict =
   | { readonly kind: "taken" }
-  /** It cannot take it now. */
-  | { readonly kind: "again" }
-  /** It will never take it. */
-  | { readonly kind: "refused" }
-  /** It does not take it for the sake of some id, and does not say which. */
-  | { readonly kind: "badId" }
-  /** It has taken it, but for these ids. */
-  | { readonly kind: "partly"; readonly failures: AckFailures };
+  | (NotTaken &
+      (
+        | {
+            /** `again`: it cannot take it now. `refused`: it never will. `badId`: for the sake of some id; it does not say which. */
+            readonly kind: "again" | "refused" | "badId";
+          }
+        /** It has taken it, but for these ids. */
+        | { readonly kind: "partly"; readonly failures: AckFailures }
+      ));
+
+interface NotTaken {
+  /** The status of the call, by name. */
+  readonly code: string;
+}
 
 export interface LaneOptions {
   readonly clock: Clock;
@@ -28,8 +34,8 @@ export interface LaneOptions {
   readonly send: (request: AckRequest) => Promise<Verdict>;
   /** The service has taken so many ids. */
   readonly taken: (ids: number) => void;
-  /** So many ids are not tried any more. */
-  readonly givenUp: (ids: number) => void;
+  /** So many ids are not tried any more. @param code the status of their last call, by name; CANCELLED if there was none */
+  readonly givenUp: (ids: number, code: string) => void;
   /** How many requests may be under way at a time; with 1 they arrive in order. */
   readonly maxInFlight?: number;
   /** How often a request is tried at most. */
@@ -43,6 +49,14 @@ const retryBounds: BackoffBounds = { initialMs: 100, maxMs: 10_000 };
 /** Of ids that fail alone. */
 const failureBounds: BackoffBounds = { initialMs: 1000, maxMs: 64_000 };
 const failuresForMs = 600_000;
+
+/**
+ * When so many ids in a row were bad, one by one, all are taken to be, until one is taken: that the subscription is another
+ * one by now has that look, and to look for good ids would take two requests for each.
+ */
+const enoughBadIds = 1000;
+/** The code of what is given up without an answer. */
+const unsent = "CANCELLED";
 
 const allTaken: ParcelResult = { lost: [], untaken: [] };
 
@@ -63,6 +77,8 @@ export class RequestLane {
   readonly #spare: AckRequest[] = [];
   #inFlight = 0;
   #failures = 0;
+  /** Bad ids since the last that was taken. */
+  #badIds = 0;
   #collecting: Timer | undefined;
   #pausing: Timer | undefined;
   #closed = false;
@@ -109,7 +125,7 @@ export class RequestLane {
     this.#pausing = undefined;
     for (const tries of this.#resting.keys()) this.#wake(tries);
     this.#complete();
-    for (const draft of this.#ready.splice(0)) this.#giveUp(draft);
+    for (const draft of this.#ready.splice(0)) this.#giveUp(draft, unsent);
   }
 
   #fill(parcel: Parcel, count: number): void {
@@ -163,11 +179,11 @@ export class RequestLane {
     if (verdict.kind !== "again") this.#failures = 0;
     draft.tries++;
     if (verdict.kind === "taken") this.#taken(draft);
-    else if (verdict.kind === "partly") this.#sort(draft, verdict.failures);
-    else if (verdict.kind === "badId") this.#search(draft);
-    else if (verdict.kind === "refused" || this.#closed || draft.tries >= maxTries) this.#giveUp(draft);
+    else if (verdict.kind === "partly") this.#sort(draft, verdict);
+    else if (verdict.kind === "badId") this.#search(draft, verdict.code);
+    else if (verdict.kind === "refused" || this.#closed || draft.tries >= maxTries) this.#giveUp(draft, verdict.code);
     else if (draft.isWanted(clock.monotonic())) this.#retryLater(draft);
-    else this.#giveUp(draft);
+    else this.#giveUp(draft, verdict.code);
   }
 
   #retryLater(draft: AckDraft): void {
@@ -184,29 +200,32 @@ export class RequestLane {
   }
 
   #taken(draft: AckDraft): void {
+    this.#badIds = 0;
     this.#options.taken(draft.request.ids);
     draft.taken();
     this.#recycle(draft);
   }
 
-  #giveUp(draft: AckDraft): void {
-    this.#options.givenUp(draft.request.ids);
+  #giveUp(draft: AckDraft, code: string): void {
+    this.#options.givenUp(draft.request.ids, code);
     draft.untaken();
     this.#recycle(draft);
   }
 
-  /** The bad id is looked for; ids beside it that are not told from it share its fate. */
-  #search(draft: AckDraft): void {
-    const halves = this.#closed ? undefined : draft.halves(() => this.#newRequest());
-    if (halves) this.#ready.unshift(...halves);
-    else {
-      this.#options.givenUp(draft.request.ids);
+  /** The bad ids are looked for, one by one. */
+  #search(draft: AckDraft, code: string): void {
+    const { ids } = draft.request;
+    if (ids > 1 && !this.#closed && this.#badIds < enoughBadIds) {
+      this.#ready.unshift(...draft.halves(() => this.#newRequest()));
+    } else {
+      this.#badIds += ids;
+      this.#options.givenUp(ids, code);
       draft.lost();
     }
     this.#recycle(draft);
   }
 
-  #sort(draft: AckDraft, failures: AckFailures): void {
+  #sort(draft: AckDraft, { failures, code }: { readonly failures: AckFailures; readonly code: string }): void {
     const { clock, maxTries = Infinity, taken, givenUp } = this.#options;
     const now = clock.monotonic();
     const counts = draft.sort(failures, (id) => {
@@ -220,7 +239,7 @@ export class RequestLane {
       return mayTry;
     });
     if (counts.taken > 0) taken(counts.taken);
-    if (counts.givenUp > 0) givenUp(counts.givenUp);
+    if (counts.givenUp > 0) givenUp(counts.givenUp, code);
     this.#recycle(draft);
   }
 

@@ -16,6 +16,7 @@ import {
   type RequestLimits,
 } from "./ack-requests.ts";
 import type { PullObserver } from "./pull-observer.ts";
+import { withoutAckIds } from "./refusal-words.ts";
 import type { Settlement } from "./lease-manager.ts";
 import { type LaneOptions, RequestLane, type Verdict } from "./request-lane.ts";
 
@@ -177,7 +178,7 @@ export class SubscriberRequests {
           : AckRequest.modifyAckDeadline(subscription, seconds, limits),
       send: (request) => this.#send(kind, request),
       taken: (ids) => this.#countTaken(kind, ids),
-      givenUp: (ids) => observer.requestFailed(kind, ids),
+      givenUp: (ids, code) => observer.requestFailed(kind, ids, code),
       ...(inOrder && { maxInFlight: 1 }),
       ...(receipt && { maxTries: receiptTries }),
       ...(random && { random }),
@@ -207,17 +208,18 @@ export class SubscriberRequests {
   }
 
   #failed(kind: RequestKind, request: AckRequest, error: unknown): Verdict {
-    const code = statusOf(error);
+    const status = statusOf(error);
+    const code = statusName(status);
     const failures = ackFailuresOf(error);
     if (!this.#stop.signal.aborted) {
       this.#failureLog.warn(
-        { kind, messages: failures?.size ?? request.ids, code: statusName(code), details: detailsOf(error) },
+        { kind, messages: failures?.size ?? request.ids, code, details: withoutAckIds(detailsOf(error), request) },
         "Pub/Sub did not take a request; what it meant may be delivered again",
       );
     }
-    if (failures) return { kind: "partly", failures };
-    if (code === grpc.status.INVALID_ARGUMENT) return { kind: "badId" };
-    return { kind: refusals.has(code) ? "refused" : "again" };
+    if (failures) return { kind: "partly", failures, code };
+    if (status === grpc.status.INVALID_ARGUMENT) return { kind: "badId", code };
+    return { kind: refusals.has(status) ? "refused" : "again", code };
   }
 }
 

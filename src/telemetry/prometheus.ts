@@ -9,6 +9,7 @@ import {
   type HistogramName,
   histograms,
   type PipelineMetrics,
+  valueSeparator,
 } from "./metrics.ts";
 
 export interface PrometheusExport {
@@ -65,11 +66,13 @@ function observe(
   pipelines: ReadonlyMap<string, PipelineMetrics>,
 ): (histogram: HistogramName, seconds: number, pipeline: string) => void {
   for (const key of Object.keys(counters) as CounterName[]) {
-    const { name, help, label } = { label: undefined, ...counters[key] };
+    const { name, help, labels } = { labels: [], ...counters[key] };
     meter.createObservableCounter(name, { description: help }).addCallback((result) => {
       for (const metrics of pipelines.values()) {
-        for (const [value, count] of metrics.counts(key)) {
-          const attributes: Attributes = { pipeline: metrics.pipeline, ...(label && { [label]: value }) };
+        for (const [joined, count] of metrics.counts(key)) {
+          const values = joined.split(valueSeparator);
+          const attributes: Attributes = { pipeline: metrics.pipeline };
+          for (const [i, label] of labels.entries()) attributes[label] = values[i]!;
           result.observe(count, attributes);
         }
       }

@@ -1,23 +1,10 @@
 import { Metadata } from "@grpc/grpc-js";
-import protobuf from "protobufjs";
 import { describe, expect, test } from "vitest";
 import { ackFailuresOf } from "../../../src/source/ack-failures.ts";
+import { encodeStatusPart as encode } from "../../support/ack-failure.ts";
 
 const permanent = "PERMANENT_FAILURE_INVALID_ACK_ID";
 const transient = "TRANSIENT_FAILURE_UNORDERED_ACK_ID";
-
-/** The public definitions, encoded by protobufjs. */
-const { root } = protobuf.parse(`
-  syntax = "proto3";
-  message Status { int32 code = 1; string message = 2; repeated Any details = 3; }
-  message Any { string type_url = 1; bytes value = 2; }
-  message ErrorInfo { string reason = 1; string domain = 2; map<string, string> metadata = 3; }
-`);
-
-function encode(type: string, value: object): Buffer {
-  const message = root.lookupType(type);
-  return Buffer.from(message.encode(message.fromObject(value)).finish());
-}
 
 interface Info {
   readonly reason?: string;

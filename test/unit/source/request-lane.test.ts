@@ -10,6 +10,8 @@ let automatic: Verdict | undefined;
 let answerNext: (request: (typeof sent)[number]) => void = () => {};
 let taken = 0;
 let givenUp = 0;
+/** Status and number of ids of each time that some were given up. */
+let reasons: string[] = [];
 
 beforeEach(() => {
   clock = new VirtualClock();
@@ -17,11 +19,12 @@ beforeEach(() => {
   automatic = yes;
   answerNext = () => {};
   givenUp = 0;
+  reasons = [];
   taken = 0;
 });
 
 const yes: Verdict = { kind: "taken" };
-const again: Verdict = { kind: "again" };
+const again: Verdict = { kind: "again", code: "UNAVAILABLE" };
 const all = { lost: [], untaken: [] };
 
 function open(options: Partial<LaneOptions> = {}): RequestLane {
@@ -39,7 +42,10 @@ function open(options: Partial<LaneOptions> = {}): RequestLane {
       return promise;
     },
     taken: (ids) => (taken += ids),
-    givenUp: (ids) => (givenUp += ids),
+    givenUp: (ids, code) => {
+      givenUp += ids;
+      reasons.push(`${code} ${ids}`);
+    },
     ...options,
   });
 }
@@ -134,7 +140,7 @@ describe("when the service cannot take a request", () => {
     await clock.advance(60_000);
     expect(moments()).toEqual([5, 55, 155]);
     expect(await result).toEqual({ lost: [], untaken: [0] });
-    expect(givenUp).toBe(1);
+    expect(reasons).toEqual(["UNAVAILABLE 1"]);
   });
 });
 
@@ -146,10 +152,10 @@ test("a refused request is given up at once; a settlement of which a part was ta
   await clock.advance(5);
   expect(sent).toHaveLength(2);
   sent[0]!.answer(yes);
-  sent[1]!.answer({ kind: "refused" });
+  sent[1]!.answer({ kind: "refused", code: "NOT_FOUND" });
   expect(await result).toEqual({ lost: [], untaken: [1] });
   expect(taken).toBe(1);
-  expect(givenUp).toBe(1);
+  expect(reasons).toEqual(["NOT_FOUND 1"]);
 });
 
 test("flushing waits neither for more nor for the end of a pause", async () => {
@@ -175,6 +181,7 @@ test("closing gives up what has not been taken, and takes nothing more", async (
   sent[0]!.answer(again);
   expect(await underWay).toEqual({ lost: [], untaken: [0] });
   expect(await lane.add(ids("c"), 1, undefined, Infinity)).toEqual({ lost: [], untaken: [0] });
+  expect(reasons).toEqual(["CANCELLED 1", "UNAVAILABLE 1"]);
   expect(clock.pending).toBe(0);
 });
 
@@ -205,7 +212,8 @@ describe("ids that fail alone", () => {
       const failing = ackIds.filter((id) => (left.get(id) ?? 0) > 0);
       for (const id of failing) left.set(id, left.get(id)! - 1);
       if (failing.length === 0) return answer(yes);
-      answer({ kind: "partly", failures: new Map(failing.map((id) => [id, failures[id]!.as])) });
+      const told = new Map(failing.map((id) => [id, failures[id]!.as]));
+      answer({ kind: "partly", code: "INVALID_ARGUMENT", failures: told });
     };
   }
 
@@ -218,7 +226,8 @@ describe("ids that fail alone", () => {
       { lost: [1], untaken: [] },
       { lost: [1], untaken: [] },
     ]);
-    expect([taken, givenUp]).toEqual([2, 2]);
+    expect(taken).toBe(2);
+    expect(reasons).toEqual(["INVALID_ARGUMENT 2"]);
     expect(sent).toHaveLength(1);
   });
 
@@ -283,10 +292,11 @@ describe("ids that fail alone", () => {
 
 describe("a request that is refused for an id that is not named", () => {
   const names = (count: number, name: string): string[] => Array.from({ length: count }, (_, k) => `${name}${k}`);
+  const bad: Verdict = { kind: "badId", code: "INVALID_ARGUMENT" };
 
   function refuse(isBad: (id: string) => boolean): void {
     automatic = undefined;
-    answerNext = ({ ackIds, answer }) => answer(ackIds.some(isBad) ? { kind: "badId" } : yes);
+    answerNext = ({ ackIds, answer }) => answer(ackIds.some(isBad) ? bad : yes);
   }
 
   /** Halves of 2,500: 1,250, 625, 313, 157, 79, 40, 20, 10, 5, 3, 2, 1: twelve times two requests at most. */
@@ -313,12 +323,55 @@ describe("a request that is refused for an id that is not named", () => {
     expect(sent[1]!.ackIds).toEqual(names(3, "old"));
   });
 
-  test("is not halved for ever: of a subscription that is gone every id is bad", async () => {
+  const isOdd = (id: string): boolean => Number(id.slice(1)) % 2 === 1;
+  const isFirst300OrSixth = (id: string): boolean => Number(id.slice(1)) < 300 || Number(id.slice(1)) % 6 === 0;
+
+  /** A tree with 1,000 leaves has 999 inner nodes: no more requests than that, however many are bad. */
+  test.each([
+    ["every other", isOdd, [16, 1]],
+    ["a long row of them and some more", isFirst300OrSixth, [16, 1]],
+  ] as const)("has its good ids acked beside many bad ones: %s", async (_, isBad, widths) => {
+    for (const maxInFlight of widths) {
+      sent = [];
+      taken = 0;
+      refuse(isBad);
+      const all1000 = names(1000, "a");
+      const result = open({ maxInFlight }).add(ids(...all1000), 1000, undefined, Infinity);
+      await clock.advance(5);
+      await clock.advance(0);
+      const expected = all1000.flatMap((id, k) => (isBad(id) ? [k] : []));
+      expect((await result).lost.toSorted((a, b) => a - b)).toEqual(expected);
+      expect(taken).toBe(1000 - expected.length);
+      expect(sent.length).toBeLessThanOrEqual(1999);
+    }
+  });
+
+  test("is not searched for ever: of a subscription that is gone every id is bad", async () => {
     refuse(() => true);
-    const result = open().add(ids(...names(2500, "a")), 2500, undefined, Infinity);
+    const lane = open();
+    const result = lane.add(ids(...names(2500, "a")), 2500, undefined, Infinity);
     await clock.advance(5);
     expect((await result).lost).toHaveLength(2500);
-    expect(sent).toHaveLength(1 + 2 * 48);
     expect(givenUp).toBe(2500);
+    // Two requests for each of a thousand ids; then the pieces that were cut already, twelve at a time in each of 16 calls.
+    expect(sent.length).toBeLessThan(2000 + 16 * 12);
+    sent = [];
+    const next = lane.add(ids(...names(2500, "b")), 2500, undefined, Infinity);
+    await clock.advance(5);
+    expect((await next).lost).toHaveLength(2500);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("is searched again as soon as any id is taken", async () => {
+    refuse((id) => id.startsWith("old"));
+    const lane = open();
+    void lane.add(ids(...names(1000, "old")), 1000, undefined, Infinity);
+    await clock.advance(5);
+    const young = lane.add(ids(...names(2, "new")), 2, undefined, Infinity);
+    await clock.advance(5);
+    expect(await young).toEqual(all);
+    const mixed = lane.add(ids("old", "new"), 2, undefined, Infinity);
+    await clock.advance(5);
+    expect(await mixed).toEqual({ lost: [0], untaken: [] });
   });
 });

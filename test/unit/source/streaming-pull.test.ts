@@ -38,8 +38,8 @@ class Counts implements PullObserver {
   extended(messages: number): void {
     this.extendedMessages += messages;
   }
-  requestFailed(kind: string, messages: number): void {
-    this.failures.push(`${kind} ${messages}`);
+  requestFailed(kind: string, messages: number, code: string): void {
+    this.failures.push(`${kind} ${messages} ${code}`);
   }
   leaseEnded(messages: number, reason: string): void {
     this.ended.push(`${reason} ${messages}`);
@@ -277,7 +277,7 @@ describe("acks that fail", () => {
     server.current.streams[0]!.send(messages("a"));
     await source.settle(await next(batches), new Fates(1));
     expect(server.current).toMatchObject({ acks: [], ackRequests: 1 });
-    expect(counts.failures).toEqual(["ack 1"]);
+    expect(counts.failures).toEqual(["ack 1 INVALID_ARGUMENT"]);
     expect(counts.held).toEqual({ messages: 0, bytes: 0, leases: 0 });
   });
 });
@@ -314,7 +314,7 @@ describe("leases", () => {
     await next(batches);
     server.current.deadlineFailures.push({ code: status.UNAVAILABLE, details: "" });
     await clock.advance(5005);
-    await vi.waitFor(() => expect(counts.failures).toEqual(["extend 2"]));
+    await vi.waitFor(() => expect(counts.failures).toEqual(["extend 2 UNAVAILABLE"]));
     expect(server.current.deadlines).toEqual([]);
     // The next try comes a second and a half later.
     await clock.advance(1505);

@@ -41,6 +41,8 @@ test("/metrics shows every metric of every pipeline, a later one in place of an 
   orders.count("receivedMessages", 12);
   refunds.count("receivedMessages", 5);
   orders.count("refusedMessages", 2, "OUT_OF_RANGE");
+  orders.count("failedAckMessages", 7, "ack", "INVALID_ARGUMENT");
+  orders.count("failedAckMessages", 1, "extend", "UNAVAILABLE");
   orders.set("leases", 3);
   orders.record("append", 0.03);
   orders.record("append", 7);
@@ -63,6 +65,8 @@ test("/metrics shows every metric of every pipeline, a later one in place of an 
   expect(lines).toContain('millrace_received_messages_total{pipeline="refunds"} 5');
   expect(lines).toContain('millrace_appended_rows_total{pipeline="refunds"} 0');
   expect(lines).toContain('millrace_refused_messages_total{pipeline="orders",code="OUT_OF_RANGE"} 2');
+  expect(lines).toContain('millrace_ack_failures_total{pipeline="orders",kind="ack",code="INVALID_ARGUMENT"} 7');
+  expect(lines).toContain('millrace_ack_failures_total{pipeline="orders",kind="extend",code="UNAVAILABLE"} 1');
   expect(lines).toContain('millrace_leases{pipeline="orders"} 3');
   expect(lines).toContain('millrace_append_seconds_bucket{pipeline="orders",le="0.025"} 0');
   expect(lines).toContain('millrace_append_seconds_bucket{pipeline="orders",le="0.05"} 1');
