@@ -8,15 +8,13 @@ import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts"
 import { LimitedLog } from "../lib/limited-log.ts";
 import type { Fates, MessageBatch, PipelineState } from "../message.ts";
 import { Arrivals } from "./arrivals.ts";
-import { AwayMessages } from "./away-messages.ts";
 import { FlowControl } from "./flow-control.ts";
-import { KeyReturns } from "./key-returns.ts";
-import { LeaseManager, type LeaseOptions, type Settlement } from "./lease-manager.ts";
+import { HeldBatches } from "./held-batches.ts";
+import type { LeaseOptions } from "./lease-manager.ts";
 import { PullHealth } from "./pull-health.ts";
-import type { LeaseEnd, PullObserver } from "./pull-observer.ts";
+import type { PullObserver } from "./pull-observer.ts";
 import { type PullOptions, PullStreams } from "./pull-streams.ts";
 import { PulledBatch, type SubscriptionProperties } from "./pulled-batch.ts";
-import { OrderedSettlements } from "./ordered-settlements.ts";
 import { Reception } from "./reception.ts";
 import type { Source } from "./source.ts";
 import { SubscriberRequests } from "./subscriber-requests.ts";
@@ -42,31 +40,20 @@ const flowControlWindow = 4 * 1024 * 1024;
 /** How long `close` waits for the service. */
 const closeTimeoutMs = 5000;
 
-const leaseEnds: Readonly<Record<LeaseEnd, string>> = {
-  limit: "messages are held longer than maxAckExtensionPeriod allows; they may be delivered again",
-  released: "messages are held longer than releaseAfter allows; they are given back",
-  expired:
-    "leases ended before they could be extended: the process or its network stood still; messages may be delivered again",
-};
-
 export class StreamingPull implements Source {
   readonly #options: StreamingPullOptions;
   readonly #streamClient: grpc.Client;
   readonly #requestClient: grpc.Client;
   readonly #requests: SubscriberRequests;
-  readonly #leases: LeaseManager<PulledBatch>;
+  readonly #held: HeldBatches;
   readonly #flow: FlowControl;
   readonly #streams: PullStreams;
-  readonly #away: AwayMessages;
   readonly #health: PullHealth;
   readonly #arrivals = new Arrivals<PulledBatch>();
   readonly #reception: Reception;
-  readonly #ordered: OrderedSettlements;
   readonly #pulse: Pulse;
   readonly #closing = new AbortController();
   #properties: SubscriptionProperties = { exactlyOnce: false, ordered: false };
-  /** What has been handed to the service and not been taken yet. */
-  readonly #underWay = new Set<Promise<unknown>>();
   readonly #log: LimitedLog;
   #stopping = false;
   /** Resolves when the streams have ended, and what came too late is about to be given back. */
@@ -86,35 +73,28 @@ export class StreamingPull implements Source {
       random,
     });
     this.#flow = new FlowControl(options.pull);
-    this.#away = new AwayMessages(options.pull.maxOutstandingMessages);
     this.#health = new PullHealth(subscription, log);
     this.#log = new LimitedLog(log, clock);
-    this.#leases = new LeaseManager(
-      options.leases,
-      clock,
-      {
-        limits: () => this.#requests.limits,
-        extend: (batch, seconds, messages) => this.#requests.extend(batch, seconds, messages),
-        release: (batch) => this.#release(batch),
-        limitReached: (batch) => this.#leasesEnded(batch.length, "limit"),
-        expired: (messages) => this.#leasesEnded(messages, "expired"),
-      },
+    const [requests, flow, arrivals] = [this.#requests, this.#flow, this.#arrivals];
+    this.#held = new HeldBatches({
+      ...options,
       random,
-    );
-    const returns = new KeyReturns();
-    const onGivenBack = (nacks: ReadonlyMap<number, number>): void => this.#goAway(nacks);
-    const [requests, leases, arrivals] = [this.#requests, this.#leases, this.#arrivals];
-    this.#ordered = new OrderedSettlements({ clock, requests, leases, returns, onGivenBack });
+      requests,
+      flow,
+      window: options.pull.maxOutstandingMessages,
+      onAway: () => this.#streams.renew(),
+    });
+    const { leases, returns, ordered } = this.#held;
     this.#reception = new Reception({
       clock,
       requests,
       leases,
       arrivals,
-      settlements: this.#ordered,
+      settlements: ordered,
       returns,
-      heldMessages: () => this.#flow.messages,
-      onDropped: (messages, bytes) => this.#flow.remove(messages, bytes),
-      onGivenBack,
+      heldMessages: () => flow.messages,
+      onDropped: (messages, bytes) => flow.remove(messages, bytes),
+      onGivenBack: (nacks) => this.#held.goAway(nacks),
     });
     this.#pulse = new Pulse(clock);
     this.#streams = new PullStreams({
@@ -124,7 +104,7 @@ export class StreamingPull implements Source {
       flow: this.#flow,
       health: this.#health,
       random,
-      deadlineSeconds: () => this.#leases.extensionSeconds,
+      deadlineSeconds: () => leases.extensionSeconds,
       onResponse: (bytes, deadlineSeconds, ageMs) => this.#receive(bytes, deadlineSeconds, ageMs),
       onReturn: () => void this.#look(),
     });
@@ -170,25 +150,7 @@ export class StreamingPull implements Source {
   /** A batch that is not held any more, because it is settled already or the source is closed, is left alone. */
   async settle(batch: MessageBatch, fates: Fates): Promise<void> {
     if (!(batch instanceof PulledBatch)) throw new TypeError("The batch does not come from this source.");
-    const settlement = this.#leases.settle(batch, fates.nacks);
-    if (!settlement) return;
-    this.#options.observer.timeToAck(settlement.heldMs / 1000, batch.length);
-    await this.#track(this.#tell(batch, fates.nacks, settlement));
-    this.#forget(batch);
-  }
-
-  async #tell(batch: PulledBatch, nacks: ReadonlyMap<number, number>, settlement: Settlement): Promise<void> {
-    if (this.#ordered.has(batch)) return this.#ordered.settle(batch, nacks, settlement);
-    await this.#requests.settle(batch, nacks, settlement);
-    this.#goAway(nacks);
-  }
-
-  #goAway(nacks: ReadonlyMap<number, number>): void {
-    const pauses = [...nacks.values()].filter((afterMs) => afterMs > 0);
-    if (pauses.length === 0) return;
-    const now = this.#options.clock.monotonic();
-    const isFull = this.#away.add(pauses.length, now + pauses.reduce((a, b) => Math.max(a, b)), now);
-    if (isFull) this.#streams.renew();
+    await this.#held.settle(batch, fates);
   }
 
   async close(): Promise<void> {
@@ -199,7 +161,7 @@ export class StreamingPull implements Source {
     const finish = this.#finish().finally(() => finished.abort());
     await Promise.race([finish, pause(this.#options.clock, closeTimeoutMs, finished.signal)]);
     this.#requests.close();
-    this.#leases.close();
+    this.#held.leases.close();
     this.#streamClient.close();
     this.#requestClient.close();
     this.#health.leave("STOPPED");
@@ -208,11 +170,7 @@ export class StreamingPull implements Source {
   /** Resolves when the service has all that is to be told it. */
   async #finish(): Promise<void> {
     await this.#pulled;
-    for (const batch of this.#leases.unsettled()) this.#giveBack(batch);
-    while (this.#underWay.size > 0) {
-      this.#requests.flush();
-      await Promise.all(this.#underWay);
-    }
+    await this.#held.finish();
   }
 
   /** Says in the log what the subscription is set to; without the right to see it, what the responses tell has to do. */
@@ -233,7 +191,7 @@ export class StreamingPull implements Source {
   #learn({ exactlyOnce, ordered }: SubscriptionProperties): void {
     this.#properties = { exactlyOnce, ordered };
     this.#requests.exactlyOnce = exactlyOnce;
-    this.#leases.exactlyOnce = exactlyOnce;
+    this.#held.leases.exactlyOnce = exactlyOnce;
   }
 
   #receive(bytes: Buffer, deadlineSeconds: number, ageMs: number): void {
@@ -243,7 +201,7 @@ export class StreamingPull implements Source {
     this.#options.observer.received(batch.length, bytes.length);
     this.#flow.add(batch.length, batch.messageBytes);
     this.#reception.receive(batch, this.#properties, deadlineSeconds, Math.max(ageMs, this.#pulse.lagMs));
-    this.#tellOutstanding();
+    this.#held.tellOutstanding();
   }
 
   #parse(bytes: Buffer): PulledBatch | undefined {
@@ -274,41 +232,6 @@ export class StreamingPull implements Source {
   async #giveBackArrived(): Promise<void> {
     await this.#streams.ended();
     await this.#reception.settled();
-    for (const batch of this.#arrivals.takeRest()) this.#giveBack(batch);
-  }
-
-  /** Every message of the batch may be delivered again at once. */
-  #giveBack(batch: PulledBatch): void {
-    const everything = new Map(Array.from({ length: batch.length }, (_, i) => [i, 0]));
-    const settlement = this.#leases.settle(batch, everything);
-    if (!settlement) return;
-    void this.#track(this.#tell(batch, everything, settlement)).then(() => this.#forget(batch));
-  }
-
-  #forget(batch: PulledBatch): void {
-    this.#leases.drop(batch);
-    this.#flow.remove(batch.length, batch.messageBytes);
-    this.#tellOutstanding();
-  }
-
-  #track<T>(promise: Promise<T>): Promise<T> {
-    this.#underWay.add(promise);
-    return promise.finally(() => this.#underWay.delete(promise));
-  }
-
-  /** Held too long: somebody else may try. The batch stays here, and so counts, until it is settled. */
-  #release(batch: PulledBatch): void {
-    this.#leasesEnded(batch.length, "released");
-    void this.#track(this.#requests.release(batch));
-  }
-
-  #leasesEnded(messages: number, reason: LeaseEnd): void {
-    this.#options.observer.leaseEnded(messages, reason);
-    const { subscription } = this.#options;
-    this.#log.warn({ subscription, messages }, leaseEnds[reason]);
-  }
-
-  #tellOutstanding(): void {
-    this.#options.observer.outstanding(this.#flow.messages, this.#flow.bytes, this.#leases.size);
+    for (const batch of this.#arrivals.takeRest()) this.#held.giveBack(batch);
   }
 }
