@@ -49,6 +49,31 @@ test("BigQuery is away for 90 minutes: nothing lost, nothing dead-lettered, leas
   await stage.close();
 }, 120_000);
 
+test("an exactly-once subscription: leases kept by one request a second beside the receipts, every ack is taken", async () => {
+  const [outage, held] = [30 * 60_000, 5000];
+  const stage = await Stage.open({
+    faults: { bigquery: [{ method: "AppendRows", status: "UNAVAILABLE", untilMs: outage }] },
+    subscription: { enableExactlyOnceDelivery: true },
+    pipeline: { pull: { maxOutstandingMessages: held } },
+  });
+  await stage.start();
+  stage.publishNumbered(1, 2 * held);
+  await stage.clock.advance(2000, 50);
+  expect(stage.status.outstanding).toBe(held);
+  const extensions = (): number => stage.pubsub.faults.calls("ModifyAckDeadline");
+  let most = 0;
+  for (let second = 2; second < (outage - marginMs) / 1000; second++) {
+    const before = extensions();
+    await stage.clock.advance(1000, 500);
+    most = Math.max(most, extensions() - before);
+  }
+  expect(most).toBe(1);
+  await stage.settled(60_000);
+  expect(stage.rowCount).toBe(2 * held);
+  expect(stage.deliveries).toBe(2 * held);
+  await stage.close();
+}, 120_000);
+
 test("what may be held is limited by bytes: the service sends no more than is read, so no lease runs out", async () => {
   const [outage, messages] = [10 * 60_000, 20_000];
   const stage = await Stage.open({
