@@ -16,6 +16,8 @@ export interface Telling<B> {
   readonly acks: readonly number[];
   /** Message index → when it may be delivered again, on the monotonic clock. */
   readonly backAt: ReadonlyMap<number, number>;
+  /** Of which messages are given back. */
+  readonly keysBack: readonly string[];
   /** Nothing of the batch is left to be told. */
   readonly complete: boolean;
 }
@@ -26,18 +28,15 @@ export interface Place<B> {
   readonly i: number;
 }
 
-/** What comes again of a key because a group of its messages is given back. */
+/** A message of a key is given back, and with it all that is held of its key behind it, told already or not. */
 export interface KeyReturn<B> {
   readonly key: string;
-  /**
-   * The first message that is given back and all that is held of its key behind it, in order, told already or not; empty
-   * when an earlier return names them.
-   */
+  /** All of them, in order. */
   readonly places: readonly Place<B>[];
   /** When the first of them may be delivered again, on the monotonic clock. */
   readonly backAt: number;
-  /** All that is to be given back of the key has been told now. */
-  readonly complete: boolean;
+  /** So many tellings will tell of them. */
+  readonly tellings: number;
 }
 
 /** What follows from the fate of a batch. */
@@ -70,6 +69,7 @@ interface Group<B> {
 interface Draft {
   readonly acks: number[];
   readonly backAt: Map<number, number>;
+  readonly keysBack: string[];
 }
 
 /** What a settlement has led to so far. */
@@ -141,14 +141,16 @@ export class KeyOrder<B extends KeyedBatch> {
     }
     held.groupsLeft--;
     if (backAt === undefined) return;
-    if (doomedUntil === undefined) for (const behind of queue.slice(at + 1)) places.push(...doom(behind, backAt));
-    course.returns.push({ key, places, backAt, complete: queue[at + 1]?.doomedUntil === undefined });
+    draft.keysBack.push(key);
+    if (doomedUntil !== undefined) return;
+    for (const behind of queue.slice(at + 1)) places.push(...doom(behind, backAt));
+    course.returns.push({ key, places, backAt, tellings: queue.length - at });
   }
 
-  #telling(held: Held<B>, { acks, backAt }: Draft): Telling<B> {
+  #telling(held: Held<B>, { acks, backAt, keysBack }: Draft): Telling<B> {
     const complete = held.groupsLeft === 0;
     if (complete) this.#held.delete(held.batch);
-    return { batch: held.batch, acks: acks.sort((a, b) => a - b), backAt, complete };
+    return { batch: held.batch, acks: acks.sort((a, b) => a - b), backAt, keysBack, complete };
   }
 
   /** The group of a key in a batch that has just come. */
@@ -179,7 +181,7 @@ function doom<B>(group: Group<B>, until: number): Place<B>[] {
 function draftOf<B>({ drafts }: Course<B>, held: Held<B>): Draft {
   const known = drafts.get(held);
   if (known) return known;
-  const draft: Draft = { acks: [], backAt: new Map() };
+  const draft: Draft = { acks: [], backAt: new Map(), keysBack: [] };
   drafts.set(held, draft);
   return draft;
 }

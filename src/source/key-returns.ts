@@ -15,8 +15,8 @@ interface Expected {
   backAt: number;
   /** When the last of them is. */
   lastBackAt: number;
-  /** They are not waited for any longer; Infinity while some of them are not given back yet. */
-  until: number;
+  /** Groups of them that the service does not know to be given back yet. */
+  open: number;
 }
 
 export class KeyReturns {
@@ -31,29 +31,46 @@ export class KeyReturns {
   /**
    * Messages of a key are given back that were let on: they come before all that is waited for already.
    *
-   * @param ids      in their order; empty when they are known, and only now given back
-   * @param backAt   when the first of them may come again, on the monotonic clock
-   * @param complete all of them are given back now; otherwise they are waited for until they are
+   * @param ids    in their order
+   * @param backAt when the first of them may come again, on the monotonic clock
+   * @param groups `returned` will be called so often: until then they are waited for
    */
-  giveBack(key: string, ids: readonly string[], backAt: number, complete: boolean, now: number): void {
-    this.#sweep(now);
-    const expected = this.#expectedOf(key, now) ?? nothingExpected(backAt);
-    if (ids.length > 0) {
-      expected.ids = new Set([...ids, ...expected.ids]);
-      expected.backAt = backAt;
-      expected.lastBackAt = Math.max(expected.lastBackAt, backAt);
-    }
-    if (expected.ids.size === 0) return;
-    expected.until = complete ? Math.max(expected.lastBackAt, now) + patienceMs : Infinity;
-    this.#keys.set(key, expected);
+  giveBack(key: string, ids: readonly string[], backAt: number, groups: number, now: number): void {
+    const expected = this.#expect(key, backAt, now);
+    expected.ids = new Set([...ids, ...expected.ids]);
+    expected.backAt = backAt;
+    expected.open += groups;
+    this.delay(key, backAt);
   }
 
-  /** A message of a key was on its way and is not ours: it comes again, behind all that is waited for already. */
-  expect(key: string, messageId: string, now: number): void {
-    this.#sweep(now);
-    const expected = this.#expectedOf(key, now) ?? nothingExpected(now);
+  /**
+   * A group of them is given back.
+   *
+   * @param atLatest when it may come again at the latest, on the monotonic clock
+   */
+  returned(key: string, atLatest: number): void {
+    const expected = this.#keys.get(key);
+    if (!expected) return;
+    expected.open--;
+    this.delay(key, atLatest);
+    this.#forgetIfDone(key, expected);
+  }
+
+  /** Something that is waited for may not come before this moment. */
+  delay(key: string, atLatest: number): void {
+    const expected = this.#keys.get(key);
+    if (expected) expected.lastBackAt = Math.max(expected.lastBackAt, atLatest);
+  }
+
+  /**
+   * A message of a key was on its way and is not ours: it comes again, behind all that is waited for already.
+   *
+   * @param atLatest when it may come again at the latest, on the monotonic clock
+   */
+  expect(key: string, messageId: string, atLatest: number, now: number): void {
+    const expected = this.#expect(key, now, now);
     expected.ids.add(messageId);
-    this.#keys.set(key, expected);
+    this.delay(key, atLatest);
   }
 
   /**
@@ -63,23 +80,37 @@ export class KeyReturns {
    */
   admit(key: string, messageId: string, now: number): number | undefined {
     const expected = this.#expectedOf(key, now);
-    if (!expected) return undefined;
+    if (!expected || expected.ids.size === 0) return undefined;
     const [first] = expected.ids;
     if (first !== messageId) {
       expected.ids.add(messageId);
       return Math.max(expected.backAt, now + minPauseMs);
     }
     expected.ids.delete(messageId);
-    expected.until = Math.max(expected.until, now + patienceMs);
-    if (expected.ids.size === 0) this.#keys.delete(key);
+    this.delay(key, now);
+    this.#forgetIfDone(key, expected);
     return undefined;
+  }
+
+  /** What is expected of a key, to be added to. */
+  #expect(key: string, backAt: number, now: number): Expected {
+    this.#sweep(now);
+    const known = this.#expectedOf(key, now);
+    if (known) return known;
+    const expected: Expected = { ids: new Set(), backAt, lastBackAt: backAt, open: 0 };
+    this.#keys.set(key, expected);
+    return expected;
   }
 
   #expectedOf(key: string, now: number): Expected | undefined {
     const expected = this.#keys.get(key);
-    if (!expected || expected.until > now) return expected;
+    if (!expected || expected.open > 0 || now < expected.lastBackAt + patienceMs) return expected;
     this.#keys.delete(key);
     return undefined;
+  }
+
+  #forgetIfDone(key: string, { ids, open }: Expected): void {
+    if (ids.size === 0 && open === 0) this.#keys.delete(key);
   }
 
   #sweep(now: number): void {
@@ -87,8 +118,4 @@ export class KeyReturns {
     this.#sweepAt = now + patienceMs;
     for (const key of this.#keys.keys()) this.#expectedOf(key, now);
   }
-}
-
-function nothingExpected(backAt: number): Expected {
-  return { ids: new Set(), backAt, lastBackAt: backAt, until: backAt + patienceMs };
 }

@@ -1,6 +1,6 @@
 /** Settles batches with ordering keys: what is told to the service of each key keeps the order of its messages. */
 import type { Clock } from "../lib/clock.ts";
-import { KeyOrder } from "./key-order.ts";
+import { KeyOrder, type Telling } from "./key-order.ts";
 import type { KeyReturns } from "./key-returns.ts";
 import type { LeaseManager, Settlement } from "./lease-manager.ts";
 import type { PulledBatch } from "./pulled-batch.ts";
@@ -8,6 +8,9 @@ import type { SubscriberRequests } from "./subscriber-requests.ts";
 
 /** For how long messages of keys are tried to be given back at least. */
 const minGiveBackMs = 60_000;
+
+/** What cannot be given back comes again when its lease ends. */
+const maxLeaseMs = 600_000;
 
 interface Settling {
   readonly settlement: Settlement;
@@ -51,25 +54,27 @@ export class OrderedSettlements {
     this.#settling.set(batch, { settlement, parts: [], done });
     const now = this.#options.clock.monotonic();
     const { tellings, returns } = this.#order.settle(batch, nacks, now);
-    for (const { key, places, backAt, complete } of returns) {
+    for (const { key, places, backAt, tellings: groups } of returns) {
       const ids = places.map((place) => place.batch.messageId(place.i));
-      this.#options.returns.giveBack(key, ids, backAt, complete, now);
+      this.#options.returns.giveBack(key, ids, backAt, groups, now);
     }
-    for (const { batch: told, acks, backAt, complete } of tellings) {
-      this.#tell(told, acks, backAt, now);
-      if (complete) void this.#complete(told);
+    for (const telling of tellings) {
+      this.#settling.get(telling.batch)!.parts.push(this.#tell(telling, now));
+      if (telling.complete) void this.#complete(telling.batch);
     }
     return done.promise;
   }
 
-  #tell(batch: PulledBatch, acks: readonly number[], backAt: ReadonlyMap<number, number>, now: number): void {
-    const { settlement, parts } = this.#settling.get(batch)!;
-    const { requests, leases, onGivenBack } = this.#options;
+  async #tell({ batch, acks, backAt, keysBack }: Telling<PulledBatch>, now: number): Promise<void> {
+    const { settlement } = this.#settling.get(batch)!;
+    const { clock, requests, leases, returns, onGivenBack } = this.#options;
     const nacks = new Map([...backAt].toSorted(([a], [b]) => a - b).map(([i, at]) => [i, Math.max(0, at - now)]));
     leases.leaveOut(batch, nacks.keys());
-    const told = requests.tell(batch, acks, nacks, triedFrom(settlement, now), true);
-    parts.push(told.then(() => leases.leaveOut(batch, acks)));
     if (nacks.size > 0) onGivenBack(nacks);
+    const isBack = await requests.tell(batch, acks, nacks, triedFrom(settlement, now), true);
+    leases.leaveOut(batch, acks);
+    const atLatest = clock.monotonic() + (isBack ? 0 : maxLeaseMs);
+    for (const key of keysBack) returns.returned(key, atLatest);
   }
 
   async #complete(batch: PulledBatch): Promise<void> {

@@ -85,7 +85,8 @@ export class Reception {
   /** @param missing messages that are not ours */
   #handOn(batch: PulledBatch, keyed: boolean, missing: ReadonlySet<number>, grant: Grant): void {
     const { leases, arrivals, settlements } = this.#options;
-    const part = keyed || missing.size > 0 ? this.#part(batch, keyed, missing) : batch;
+    const leaseEnd = grant.sinceMs + grant.seconds * 1000;
+    const part = keyed || missing.size > 0 ? this.#part(batch, keyed, missing, leaseEnd) : batch;
     if (part.length === 0) return;
     if (keyed) settlements.add(part);
     leases.hold(part, grant);
@@ -93,23 +94,24 @@ export class Reception {
   }
 
   /** The messages that go on; those that come too early are given back. */
-  #part(batch: PulledBatch, keyed: boolean, missing: ReadonlySet<number>): PulledBatch {
-    const { kept, early } = this.#sort(batch, keyed, missing);
+  #part(batch: PulledBatch, keyed: boolean, missing: ReadonlySet<number>, leaseEnd: number): PulledBatch {
+    const { kept, early } = this.#sort(batch, keyed, missing, leaseEnd);
     if (kept.length === batch.length) return batch;
-    this.#giveBack(batch, early);
+    if (early.size > 0) this.#giveBack(batch, early, leaseEnd);
     const part = batch.pick(kept);
     this.#options.onDropped(batch.length - part.length, batch.messageBytes - part.messageBytes);
     return part;
   }
 
-  #sort(batch: PulledBatch, keyed: boolean, missing: ReadonlySet<number>): Sorted {
+  /** @param leaseEnd what is not ours comes again by then */
+  #sort(batch: PulledBatch, keyed: boolean, missing: ReadonlySet<number>, leaseEnd: number): Sorted {
     const { clock, returns } = this.#options;
     const now = clock.monotonic();
     const sorted: Sorted = { kept: [], early: new Map() };
     for (let i = 0; i < batch.length; i++) {
       const key = keyed ? batch.orderingKey(i) : "";
       if (missing.has(i)) {
-        if (key !== "") returns.expect(key, batch.messageId(i), now);
+        if (key !== "") returns.expect(key, batch.messageId(i), leaseEnd, now);
         continue;
       }
       const until = key === "" ? undefined : returns.admit(key, batch.messageId(i), now);
@@ -119,10 +121,15 @@ export class Reception {
     return sorted;
   }
 
-  #giveBack(batch: PulledBatch, early: ReadonlyMap<number, number>): void {
-    if (early.size === 0) return;
+  /** What cannot be given back comes again when its lease ends. */
+  #giveBack(batch: PulledBatch, early: ReadonlyMap<number, number>, leaseEnd: number): void {
+    const { requests, returns, onGivenBack } = this.#options;
     const bySeconds = Map.groupBy(early.keys(), (i) => Math.ceil(early.get(i)! / 1000));
-    for (const [seconds, messages] of bySeconds) void this.#options.requests.release(batch, messages, seconds);
-    this.#options.onGivenBack(early);
+    for (const [seconds, messages] of bySeconds) {
+      void requests.release(batch, messages, seconds).then(({ untaken }) => {
+        for (const i of untaken) returns.delay(batch.orderingKey(i), leaseEnd);
+      });
+    }
+    onGivenBack(early);
   }
 }

@@ -103,6 +103,7 @@ export class SubscriberRequests {
    *
    * @param acks undefined: all
    * @param inOrder the acks are taken after all that were handed over in order before
+   * @returns false when messages could not be given back: they come again when their leases end
    */
   async tell(
     batch: AckBatch,
@@ -110,20 +111,19 @@ export class SubscriberRequests {
     givenBack: ReadonlyMap<number, number>,
     { deadlineAt, lastDeadlineAt }: Settlement,
     inOrder: boolean,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { length, generation } = batch;
-    const parcels = [];
-    if (acks?.length !== 0) {
-      const lane = this.#lane({ kind: "ack", seconds: 0, generation, inOrder });
-      parcels.push(lane.add(batch, length, acks, lastDeadlineAt));
-    }
-    if (givenBack.size > 0) {
-      const bySeconds = Map.groupBy(givenBack.keys(), (i) => pauseSeconds(givenBack.get(i)!));
-      for (const [seconds, indices] of bySeconds) {
-        parcels.push(this.#lane({ kind: "nack", seconds, generation }).add(batch, length, indices, deadlineAt));
-      }
-    }
-    await Promise.all(parcels);
+    const acked =
+      acks?.length !== 0 &&
+      this.#lane({ kind: "ack", seconds: 0, generation, inOrder }).add(batch, length, acks, lastDeadlineAt);
+    const bySeconds = Map.groupBy(givenBack.keys(), (i) => pauseSeconds(givenBack.get(i)!));
+    const back = await Promise.all(
+      [...bySeconds].map(([seconds, indices]) =>
+        this.#lane({ kind: "nack", seconds, generation }).add(batch, length, indices, deadlineAt),
+      ),
+    );
+    await acked;
+    return back.every(({ untaken }) => untaken.length === 0);
   }
 
   /** Gives messages back before their batch is held; tried once. */

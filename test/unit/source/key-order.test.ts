@@ -33,12 +33,15 @@ function told({ tellings }: Settled<Batch>): string[] {
   });
 }
 
+/** `a: a1 a2@500 in 3` for messages of key `a` that come back from 500 on, in three tellings. */
 function returned({ returns }: Settled<Batch>): string[] {
-  return returns.map(({ key, places, backAt, complete }) => {
+  return returns.map(({ key, places, backAt, tellings }) => {
     const names = places.map(({ batch, i }) => batch.names[i]).join(" ");
-    return `${key}: ${names}@${backAt}${complete ? "." : ""}`;
+    return `${key}: ${names}@${backAt} in ${tellings}`;
   });
 }
+
+const keysBack = ({ tellings }: Settled<Batch>): string => tellings.flatMap((telling) => telling.keysBack).join(" ");
 
 describe("acks", () => {
   test("of a batch whose keys nobody waits for are told at once", () => {
@@ -77,7 +80,7 @@ describe("a message that is given back", () => {
     const batch = new Batch("a1", "b1", "a2", "9", "a3", "b2");
     const settled = opened(batch).settle(batch, nacks([2, 500]), 1000);
     expect(told(settled)).toEqual(["a1 b1 9 b2 a2@1500 a3@1500."]);
-    expect(returned(settled)).toEqual(["a: a2 a3@1500."]);
+    expect(returned(settled)).toEqual(["a: a2 a3@1500 in 1"]);
   });
 
   test("takes later batches along, whatever their fate, which are told when it is known", () => {
@@ -85,14 +88,14 @@ describe("a message that is given back", () => {
     const order = opened(first, second, third);
     const turn = order.settle(first, nacks([0, 200]), 100);
     expect(told(turn)).toEqual(["a1@300."]);
-    expect(returned(turn)).toEqual(["a: a1 a2 a3 a4@300"]);
+    expect(returned(turn)).toEqual(["a: a1 a2 a3 a4@300 in 3"]);
     const second_ = order.settle(second, noNacks, 5000);
     expect(told(second_)).toEqual(["b1 a2@300."]);
-    expect(returned(second_)).toEqual(["a: @300"]);
+    expect([returned(second_), keysBack(second_)]).toEqual([[], "a"]);
     // The pause of the first counts, not its own.
     const third_ = order.settle(third, nacks([1, 9999]), 6000);
     expect(told(third_)).toEqual(["a3@300 a4@300."]);
-    expect(returned(third_)).toEqual(["a: @300."]);
+    expect([returned(third_), keysBack(third_)]).toEqual([[], "a"]);
   });
 
   test("is not told before those of its key that came earlier, and its pause begins then", () => {
@@ -111,7 +114,7 @@ describe("a message that is given back", () => {
     expect(told(order.settle(third, noNacks, 0))).toEqual([""]);
     const settled = order.settle(second, noNacks, 7);
     expect(told(settled)).toEqual(["a2@0.", "a1."]);
-    expect(returned(settled)).toEqual(["a: @0."]);
+    expect([returned(settled), keysBack(settled)]).toEqual([[], "a"]);
   });
 
   test("without a key is told at once, and takes none along", () => {

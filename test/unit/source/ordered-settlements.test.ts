@@ -12,7 +12,7 @@ interface Told {
   readonly nacks: Readonly<Record<string, number>>;
   readonly settlement: Settlement;
   readonly inOrder: boolean;
-  readonly taken: () => void;
+  readonly taken: (isBack?: boolean) => void;
 }
 
 const settlement: Settlement = { heldMs: 0, deadlineAt: 10_000, lastDeadlineAt: 3_600_000 };
@@ -39,14 +39,14 @@ function open(...batches: PulledBatch[]): OrderedSettlements {
     returns,
     requests: {
       tell: (batch, acks, nacks, of, inOrder) => {
-        const { promise, resolve } = Promise.withResolvers<void>();
+        const { promise, resolve } = Promise.withResolvers<boolean>();
         const names = (messages: Iterable<number>): string[] => namesOf(batch as PulledBatch, messages);
         told.push({
           acks: names(acks!),
           nacks: Object.fromEntries([...nacks].map(([i, pauseMs]) => [names([i])[0], pauseMs])),
           settlement: of,
           inOrder,
-          taken: resolve,
+          taken: (isBack = true) => resolve(isBack),
         });
         return promise;
       },
@@ -173,5 +173,20 @@ describe("what is given back", () => {
     const batch = pulled("a1");
     void open(batch).settle(batch, new Map([[0, 0]]), { ...settlement, deadlineAt: 600_000 });
     expect(told[0]!.settlement.deadlineAt).toBe(600_000);
+  });
+
+  /** A minute after the service knows of it; a lease lasts ten minutes at most. */
+  test.each([
+    ["a minute after the service has taken it", true, 100_000 + 60_000],
+    ["for as long as its lease can last if the service does not take it", false, 100_000 + 600_000 + 60_000],
+  ])("is waited for %s", async (_, isBack, until) => {
+    const batch = pulled("a1");
+    void open(batch).settle(batch, new Map([[0, 0]]), settlement);
+    await clock.advance(100_000);
+    expect(returns.admit("a", "a2", 100_000)).toBe(101_000);
+    told[0]!.taken(isBack);
+    await clock.advance(0);
+    expect(returns.admit("a", "a2", until - 1)).toBe(until + 999);
+    expect(returns.admit("a", "a2", until)).toBeUndefined();
   });
 });

@@ -19,6 +19,7 @@ let returns = new KeyReturns();
 let ordered: string[][] = [];
 let receipts: { names: string[]; seconds: number; answer: (result: ParcelResult) => void }[] = [];
 let released: string[] = [];
+let releaseResult = taken;
 let extended: string[] = [];
 let dropped = 0;
 let givenBack: number[] = [];
@@ -30,6 +31,7 @@ beforeEach(() => {
   ordered = [];
   receipts = [];
   released = [];
+  releaseResult = taken;
   extended = [];
   dropped = 0;
   givenBack = [];
@@ -69,7 +71,7 @@ function open(): Reception {
       },
       release: (batch, messages, seconds) => {
         released.push(`${namesOf(batch as PulledBatch, messages).join(" ")} for ${seconds}`);
-        return Promise.resolve(taken);
+        return Promise.resolve(releaseResult);
       },
     },
     settlements: { add: (batch) => void ordered.push(namesOf(batch)) },
@@ -119,7 +121,7 @@ describe("an ordered subscription", () => {
   /** The pause ends at 3,500 ms: 2.5 s are rounded up to seconds. */
   test("gives back what comes before its turn, until the pause is over", async () => {
     const reception = open();
-    returns.giveBack("a", ["a1"], 3500, true, 0);
+    returns.giveBack("a", ["a1"], 3500, 1, 0);
     await clock.advance(1000);
     reception.receive(pulled("a2", "b1", "a3", "4"), inOrder, 10, 0);
     expect(handedOn()).toEqual([["b1", "4"]]);
@@ -130,7 +132,7 @@ describe("an ordered subscription", () => {
   });
 
   test("hands on nothing of a batch that is too early altogether, and holds nothing of it", () => {
-    returns.giveBack("a", ["a1"], 0, true, 0);
+    returns.giveBack("a", ["a1"], 0, 1, 0);
     open().receive(pulled("a2", "a3"), inOrder, 10, 0);
     expect(handedOn()).toEqual([]);
     expect(ordered).toEqual([]);
@@ -139,18 +141,29 @@ describe("an ordered subscription", () => {
   });
 
   test("has them go on in one batch with the one that they waited for", () => {
-    returns.giveBack("a", ["a1", "a2"], 0, true, 0);
+    returns.giveBack("a", ["a1", "a2"], 0, 1, 0);
     open().receive(pulled("a1", "a2", "a3"), inOrder, 10, 0);
     expect(handedOn()).toEqual([["a1", "a2", "a3"]]);
     expect([released, dropped]).toEqual([[], 0]);
   });
 
   test("has different pauses of keys kept apart", () => {
-    returns.giveBack("a", ["a1"], 5000, true, 0);
-    returns.giveBack("b", ["b1"], 9000, true, 0);
+    returns.giveBack("a", ["a1"], 5000, 1, 0);
+    returns.giveBack("b", ["b1"], 9000, 1, 0);
     open().receive(pulled("a2", "b2", "a3"), inOrder, 10, 0);
     expect(released).toEqual(["a2 a3 for 5", "b2 for 9"]);
   });
+});
+
+test("what comes too early and cannot be given back is waited for until its lease has ended", async () => {
+  returns.giveBack("a", ["a1"], 0, 1, 0);
+  returns.returned("a", 0);
+  releaseResult = { lost: [], untaken: [0] };
+  open().receive(pulled("a2"), inOrder, 300, 0);
+  await clock.advance(0);
+  expect(returns.admit("a", "a1", 1)).toBeUndefined();
+  expect(returns.admit("a", "a3", 359_999)).toBe(360_999);
+  expect(returns.admit("a", "a3", 360_000)).toBeUndefined();
 });
 
 describe("an exactly-once subscription", () => {
@@ -223,6 +236,16 @@ describe("an exactly-once subscription", () => {
     receipts[2]!.answer(taken);
     await clock.advance(0);
     expect(handedOn()).toEqual([["a1", "a2"]]);
+  });
+
+  /** Its lease may have been set to 60 s and more by a receipt whose answer was lost. */
+  test("with order waits for it until the lease has ended that was asked for", async () => {
+    open().receive(pulled("a1"), confirmedInOrder, 10, 0);
+    const leaseMs = receipts[0]!.seconds * 1000;
+    receipts[0]!.answer({ lost: [], untaken: [0] });
+    await clock.advance(0);
+    expect(returns.admit("a", "a2", leaseMs + 59_999)).toBe(leaseMs + 60_999);
+    expect(returns.admit("a", "a2", leaseMs + 60_000)).toBeUndefined();
   });
 
   test("is at rest when no receipt is under way, those that come meanwhile included", async () => {
