@@ -38,7 +38,7 @@ export class Intake {
   readonly #options: IntakeOptions;
   readonly #batcher: Batcher;
   readonly #batches: RowBatchPool;
-  readonly #spans = new Spans();
+  readonly #spans: Spans;
   readonly #lanes: KeyLanes;
   readonly #held: HeldMessages;
   readonly #writer: RowWriter;
@@ -64,6 +64,7 @@ export class Intake {
         }),
       onDue: () => this.pump(),
     });
+    this.#spans = new Spans(clock);
     this.#lanes = new KeyLanes(clock);
     this.#held = new HeldMessages({
       refresh: options.refresh,
@@ -97,7 +98,7 @@ export class Intake {
 
   /** The fates of a delivery are known to the caller from now on. */
   settled(delivery: Delivery): void {
-    this.#lanes.settled(delivery);
+    this.#lanes.settled(delivery, this.#spans.first?.sinceMs ?? this.#options.clock.monotonic());
   }
 
   /** Rows no longer wait for others. */

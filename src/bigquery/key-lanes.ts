@@ -3,7 +3,8 @@
  *
  * A key fails when one of its messages is given back. Everything of it that is not yet written is given back too, and
  * so is what comes later, until the message comes again: Pub/Sub delivers it first. What was on its way to us
- * when the key failed comes within moments, so the failure is forgotten soon after the source has heard of it.
+ * when the key failed comes within moments, so the failure is forgotten soon after the source has heard of it: it counts
+ * for what comes before, however long that waits until it is looked at.
  */
 import type { Clock } from "../lib/clock.ts";
 import { Queue } from "../lib/queue.ts";
@@ -63,11 +64,15 @@ export class KeyLanes {
     return lane;
   }
 
-  /** A message that comes now has to be given back, because an earlier one of its key was. */
-  failed(key: string, delivery: Delivery, message: number): boolean {
+  /**
+   * A message has to be given back, because an earlier one of its key was.
+   *
+   * @param cameAtMs when it came; monotonic milliseconds
+   */
+  failed(key: string, delivery: Delivery, message: number, cameAtMs: number): boolean {
     const failure = this.#failures.get(key);
     if (!failure) return false;
-    const over = failure.endsAtMs <= this.#clock.monotonic();
+    const over = failure.endsAtMs <= cameAtMs;
     const again = failure.delivery !== delivery && failure.messageId === delivery.batch.messageId(message);
     if (over || again) this.#failures.delete(key);
     return !over && !again;
@@ -87,17 +92,23 @@ export class KeyLanes {
     }
   }
 
-  /** The source hears of the fates of a delivery. */
-  settled(delivery: Delivery): void {
+  /**
+   * The source hears of the fates of a delivery.
+   *
+   * @param oldestMs when the oldest of the messages came that were not looked at; monotonic milliseconds
+   */
+  settled(delivery: Delivery, oldestMs: number): void {
     if (this.#failures.size === 0) return;
     const now = this.#clock.monotonic();
     for (const [key, failure] of this.#failures) {
       if (failure.delivery === delivery) failure.endsAtMs = now + underWayMs;
-      else if (failure.endsAtMs <= now) this.#failures.delete(key);
+      else if (failure.endsAtMs <= oldestMs) this.#failures.delete(key);
     }
   }
 
   #fail(key: string, delivery: Delivery, message: number): void {
-    this.#failures.set(key, { messageId: delivery.batch.messageId(message), delivery, endsAtMs: Infinity });
+    // The message may have been the last of its delivery without a fate.
+    const endsAtMs = delivery.settled ? this.#clock.monotonic() + underWayMs : Infinity;
+    this.#failures.set(key, { messageId: delivery.batch.messageId(message), delivery, endsAtMs });
   }
 }

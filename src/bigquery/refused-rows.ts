@@ -10,11 +10,11 @@ import type { Transcoder } from "../transcode/transcoder.ts";
 import type { AppendAnswer } from "./append-answer.ts";
 import type { AppendObserver, RetryReason } from "./append-observer.ts";
 import type { AppendRequest } from "./append-request.ts";
+import { comparableRows } from "./comparable-rows.ts";
 import { FaultSearch } from "./fault-search.ts";
 import type { Parking } from "./parking.ts";
 import { errorsByRow, rowTooLarge } from "./row-errors.ts";
 import type { RowTrial } from "./row-trial.ts";
-import { rowsBehind } from "./rows-behind.ts";
 import { Suspects } from "./suspects.ts";
 import { Witnesses } from "./witnesses.ts";
 
@@ -144,11 +144,11 @@ export class RefusedRows {
     else this.#retryInVain(request);
   }
 
-  /** Rows of the same kind: one that was stored, and those that cannot go before this one. */
-  #comparable(request: AppendRequest): AppendRequest[] {
-    const behind = rowsBehind(request, this.#options.random);
+  /** Rows of the same kind: one that was stored, and those that cannot show by themselves what is wrong. */
+  #comparable(request: AppendRequest): readonly AppendRequest[] {
     const witness = this.#witnesses.of(request.pending.transcoder);
-    return witness ? [witness, ...behind] : behind;
+    const others = comparableRows(request, this.#options.random);
+    return witness ? [witness, ...others] : others;
   }
 
   async #try(request: AppendRequest, others: readonly AppendRequest[]): Promise<void> {

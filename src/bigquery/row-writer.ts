@@ -39,12 +39,12 @@ export class RowWriter {
   }
 
   #takeOneByOne(span: Span, pending: PendingRows): void {
-    const { delivery, to, final } = span;
+    const { delivery, to, final, sinceMs } = span;
     for (; span.next < to; span.next++) {
       const message = span.next;
       const key = delivery.batch.orderingKey(message);
       const lane = key === "" ? undefined : this.#options.lanes.of(key);
-      if (lane && this.#options.lanes.failed(key, delivery, message)) delivery.abandon(message);
+      if (lane && this.#options.lanes.failed(key, delivery, message, sinceMs)) delivery.abandon(message);
       else if (lane?.mustWait(pending)) lane.wait({ delivery, message, final });
       else if (this.#transcode(delivery, message, message + 1, pending, final, lane) === message) {
         lane?.settle();

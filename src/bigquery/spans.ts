@@ -1,4 +1,5 @@
 /** Messages that wait to become rows, in the order in which they came: spans of neighbours, not single ones. */
+import type { Clock } from "../lib/clock.ts";
 import { Queue } from "../lib/queue.ts";
 import type { Delivery } from "./delivery.ts";
 
@@ -9,12 +10,19 @@ export interface Span {
   to: number;
   /** Unknown fields are refused at once: the table was looked at because of them. */
   readonly final: boolean;
+  /** Since when it waits; monotonic milliseconds. */
+  readonly sinceMs: number;
 }
 
 export class Spans {
+  readonly #clock: Clock;
   readonly #spans = new Queue<Span>();
   /** The last one, as long as it may become longer. */
   #open: Span | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   get first(): Span | undefined {
     return this.#spans.first;
@@ -31,7 +39,8 @@ export class Spans {
   /** All messages of a delivery. */
   add(delivery: Delivery): void {
     this.#open = undefined;
-    this.#spans.push({ delivery, next: 0, to: delivery.batch.length, final: false });
+    const sinceMs = this.#clock.monotonic();
+    this.#spans.push({ delivery, next: 0, to: delivery.batch.length, final: false, sinceMs });
   }
 
   /** A message that was here before. */
@@ -41,7 +50,7 @@ export class Spans {
     if (open?.delivery === delivery && open.to === message && open.final === final) {
       open.to++;
     } else {
-      this.#open = { delivery, next: message, to: message + 1, final };
+      this.#open = { delivery, next: message, to: message + 1, final, sinceMs: this.#clock.monotonic() };
       this.#spans.push(this.#open);
     }
   }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { Delivery } from "../../../src/bigquery/delivery.ts";
 import { Spans } from "../../../src/bigquery/spans.ts";
 import { PayloadBatch } from "../../support/payload-batch.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const deliveryOf = (messages: number): Delivery =>
   new Delivery(
@@ -20,7 +21,7 @@ function taken(spans: Spans): (readonly [Delivery, number, number, boolean])[] {
 }
 
 test("neighbours that come back make one span, in the order in which they come", () => {
-  const spans = new Spans();
+  const spans = new Spans(new VirtualClock());
   const [a, b] = [deliveryOf(10), deliveryOf(10)];
   spans.add(a);
   for (const message of [3, 4, 5, 7]) spans.addAgain(b, message, false);
@@ -36,7 +37,7 @@ test("neighbours that come back make one span, in the order in which they come",
 });
 
 test("a span that was taken, or that others stand behind, grows no more", () => {
-  const spans = new Spans();
+  const spans = new Spans(new VirtualClock());
   const [a, b] = [deliveryOf(4), deliveryOf(2)];
   spans.addAgain(a, 0, false);
   expect(taken(spans)).toEqual([[a, 0, 1, false]]);
@@ -51,7 +52,7 @@ test("a span that was taken, or that others stand behind, grows no more", () => 
 });
 
 test("what was given up does not come back; removing takes the spans of some deliveries only", () => {
-  const spans = new Spans();
+  const spans = new Spans(new VirtualClock());
   const [gone, a, b] = [deliveryOf(1), deliveryOf(2), deliveryOf(3)];
   gone.abandon(0);
   spans.addAgain(gone, 0, false);

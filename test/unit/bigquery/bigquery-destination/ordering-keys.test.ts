@@ -36,6 +36,11 @@ function keyed(texts: readonly string[]): KeyedBatch {
 }
 
 const deliver = (to: BigQueryDestination, ...texts: string[]): Delivered => deliverBatch(to, keyed(texts));
+async function fateOf(to: BigQueryDestination, text: string): Promise<string[] | undefined> {
+  const delivered = deliver(to, text);
+  await rig.clock.advance(20);
+  return fates(delivered);
+}
 const requests = (): string[] => rig.service.requests.map(({ rows }) => rows.join(" "));
 const invalid = { error: { code: status.INVALID_ARGUMENT, message: "something about a row" } };
 /** Each request on a connection of its own, so that answers may come in any order. */
@@ -305,6 +310,36 @@ describe("without a dead-letter topic", () => {
     expect(requests()).toEqual(["a1 b1 a2 b2 a3", "a1 b1 b2", "b3"]);
     expect(fates(first)).toEqual(["durable", "durable", "ROW_REJECTED", "durable", "abandoned"]);
     expect(fates(second)).toEqual(["abandoned", "durable"]);
+  });
+
+  test("what came before the source heard of it is given back, however long it waits for room", async () => {
+    const to = await rig.opened({
+      refusedHoldsKey: true,
+      append: { ...wide, maxInFlight: 1, minConnections: 1, maxConnections: 1 },
+      batch: { maxBytes: 1 << 20, maxRows: 1, maxDelayMs: 20 },
+    });
+    deliver(to, "a:poison");
+    deliver(to, ":x", ":y", ":z");
+    const waiting = deliver(to, "a:a2");
+    rig.last().answer({ ...invalid, rowErrors: [{ index: 0, message: "no" }] });
+    await rig.clock.advance(10_000);
+    expect(requests()).toEqual(["poison", "x"]);
+    rig.service.react = () => stored;
+    rig.last().answer();
+    await rig.clock.advance(20);
+    expect(fates(waiting)).toEqual(["abandoned"]);
+    const again = deliver(to, "a:a2");
+    await rig.clock.advance(20);
+    expect(fates(again)).toEqual(durable(1));
+  });
+
+  test("a message that was delivered alone, and does not come again, does not keep its key back for ever", async () => {
+    const to = await rig.opened(holding);
+    rig.service.react = () => stored;
+    expect(await fateOf(to, "a:bad")).toEqual(["TYPE_MISMATCH"]);
+    expect(await fateOf(to, "a:a2")).toEqual(["abandoned"]);
+    await rig.clock.advance(2000);
+    expect(await fateOf(to, "a:a2")).toEqual(["durable"]);
   });
 
   test("and one that BigQuery refuses without naming it", async () => {

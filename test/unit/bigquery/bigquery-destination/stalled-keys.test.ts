@@ -9,6 +9,7 @@ import { deliverBatch, DestinationRig, durable, fates, watchRejections } from ".
 import type { FakeAnswer, SentRequest } from "../../../support/fake-append-service.ts";
 import { isPending } from "../../../support/fake-write-streams.ts";
 import { KeyedBatch } from "../../../support/keyed-batch.ts";
+import type { Envelope } from "../../../support/payload-batch.ts";
 import { propertySeed } from "../../../support/property-seed.ts";
 import { choicesOf } from "../../../support/random-choices.ts";
 
@@ -38,13 +39,15 @@ function react(request: SentRequest): FakeAnswer {
 /** Rows of one key. */
 function keyed(payloads: readonly string[], key = "k"): KeyedBatch {
   const messages = payloads.map((payload) => ({ key, payload, id: payload }));
-  return new KeyedBatch(messages, {
-    messageId: "",
-    publishTimeMicros: BigInt(rig.clock.now()) * 1000n,
-    attributes: new Map(),
-    orderingKey: "",
-  });
+  return new KeyedBatch(messages, envelope());
 }
+
+const envelope = (): Envelope => ({
+  messageId: "",
+  publishTimeMicros: BigInt(rig.clock.now()) * 1000n,
+  attributes: new Map(),
+  orderingKey: "",
+});
 
 const oneRow = { maxBytes: 1 << 20, maxRows: 1, maxDelayMs: 20 };
 
@@ -118,6 +121,17 @@ test("two keys, each with a bad row first", async () => {
     ["ROW_REJECTED", "durable"],
   ]);
   expect(table.filter((row) => row !== "c")).toEqual(["a", "b"]);
+});
+
+test("without a dead-letter topic, what was delivered with the bad row may be all that could show what it is", async () => {
+  const to = await rig.opened({ refusedHoldsKey: true });
+  const first = { key: "other", payload: "bad", id: "bad" };
+  const second = { key: "other", payload: "good", id: "good" };
+  const mixed = [first, second, { key: "k", payload: "poison", id: "poison" }];
+  const delivered = deliverBatch(to, new KeyedBatch(mixed, envelope()));
+  await rig.clock.advance(5000);
+  expect(fates(delivered)).toEqual(["TYPE_MISMATCH", "abandoned", "ROW_REJECTED"]);
+  expect(table).toEqual([]);
 });
 
 test("without a dead-letter topic the key is given back from the bad row on", async () => {
