@@ -29,7 +29,9 @@ export class PendingRows {
   /** The rows that follow belong to this delivery. */
   from(delivery: Delivery): void {
     this.rows.from(delivery.batch);
-    if (this.#deliveries.at(-1) !== delivery) this.#deliveries.push(delivery);
+    const { length } = this.rows.origins;
+    this.#deliveries[length - 1] = delivery;
+    this.#deliveries.length = length;
   }
 
   /** No further row comes; from now on rows are released. */

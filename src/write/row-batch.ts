@@ -64,8 +64,10 @@ export class RowBatch {
     return this.byteLength >= this.limits.maxBytes || this.rowCount >= this.limits.maxRows;
   }
 
-  /** The rows that follow come from this batch of messages. */
+  /** The rows that follow come from this batch of messages. The one before it is let go if no row came from it. */
   from(batch: MessageBatch): void {
+    const last = this.#origins.at(-1);
+    if (last && last.batch !== batch && last.firstRow === this.rowCount) this.#origins.pop();
     if (this.#origins.at(-1)?.batch !== batch) this.#origins.push({ batch, firstRow: this.rowCount });
   }
 

@@ -47,6 +47,35 @@ describe("the rows of a request", () => {
     expect(rows.messageOf(1)).toBe(2);
   });
 
+  test("keeps the messages that rows came from, and no others", () => {
+    const rows = new RowBatch(roomy);
+    const sources = Array.from({ length: 5 }, () => new PayloadBatch([Buffer.from("a"), Buffer.from("b")]));
+    const [first, bad, worse, second, last] = sources as [
+      PayloadBatch,
+      PayloadBatch,
+      PayloadBatch,
+      PayloadBatch,
+      PayloadBatch,
+    ];
+    rows.from(first);
+    add(rows, 0, 1);
+    for (const batch of [bad, worse, bad, worse]) rows.from(batch);
+    expect(rows.origins).toEqual([
+      { batch: first, firstRow: 0 },
+      { batch: worse, firstRow: 1 },
+    ]);
+    rows.from(first);
+    add(rows, 1, 1);
+    rows.from(second);
+    add(rows, 0, 1);
+    rows.from(last);
+    expect(rows.origins.map(({ batch, firstRow }) => [sources.indexOf(batch as PayloadBatch), firstRow])).toEqual([
+      [0, 0],
+      [3, 2],
+      [4, 3],
+    ]);
+  });
+
   test("a batch is full by bytes or by rows", () => {
     const byRows = new RowBatch({ ...roomy, maxRows: 2 });
     add(byRows, 0, 1);
