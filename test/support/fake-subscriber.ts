@@ -121,7 +121,8 @@ export class FakeSubscriber {
   }
 }
 
-export function encodeResponse(messages: readonly FakeMessage[]): Buffer {
+/** @param subscriptionProperties as the service tells them; by default it does not */
+export function encodeResponse(messages: readonly FakeMessage[], subscriptionProperties?: object): Buffer {
   const type = pubsubProtos().lookupType("google.pubsub.v1.StreamingPullResponse");
   const receivedMessages = messages.map(({ ackId, deliveryAttempt = 0, ...message }) => ({
     ackId,
@@ -133,5 +134,9 @@ export function encodeResponse(messages: readonly FakeMessage[]): Buffer {
       data: Buffer.from(message.data ?? ""),
     },
   }));
-  return Buffer.from(type.encode(type.fromObject({ receivedMessages })).finish());
+  return Buffer.from(
+    type
+      .encode(type.fromObject({ receivedMessages, ...(subscriptionProperties && { subscriptionProperties }) }))
+      .finish(),
+  );
 }
