@@ -3,13 +3,11 @@
  * key, what is behind one that is given back goes back with it, each delivery ends once, and nothing stays held.
  * `PROPERTY_SEED` repeats a run, `PROPERTY_RUNS` sets how many there are.
  */
-import pino from "pino";
 import { expect, test, vi } from "vitest";
-import { openClient } from "../../src/lib/endpoint.ts";
 import { Fates, type MessageBatch } from "../../src/message.ts";
-import type { PullObserver } from "../../src/source/pull-observer.ts";
-import { StreamingPull } from "../../src/source/streaming-pull.ts";
+import type { StreamingPull } from "../../src/source/streaming-pull.ts";
 import { ModelSubscription, type SubscriptionTraits } from "../support/model-subscription.ts";
+import { modelledSource, SourceCounts } from "../support/modelled-source.ts";
 import { propertySeed } from "../support/property-seed.ts";
 import { chance, choicesOf, type Choose, pick } from "../support/random-choices.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
@@ -20,44 +18,21 @@ const runs = Number(process.env["PROPERTY_RUNS"] ?? 40);
 
 /** Whoever takes batches: settles them in any order, after any time, and gives anything back. */
 class Consumer {
-  held = { messages: 0, bytes: 0, leases: 0 };
+  readonly counts = new SourceCounts();
   calm = false;
   readonly #choose: Choose;
   readonly #clock: VirtualClock;
   readonly #source: StreamingPull;
   readonly #stop = new AbortController();
 
-  constructor(choose: Choose, clock: VirtualClock) {
+  constructor(choose: Choose, clock: VirtualClock, service: ModelSubscription) {
     this.#choose = choose;
     this.#clock = clock;
-    const ignore = (): void => {};
-    const observer: PullObserver = {
-      received: ignore,
-      responseDropped: ignore,
-      acked: ignore,
-      nacked: ignore,
-      extended: ignore,
-      requestFailed: ignore,
-      leaseEnded: ignore,
-      streamOpened: ignore,
-      streamClosed: ignore,
-      outstanding: (messages, bytes, leases) => (this.held = { messages, bytes, leases }),
-      timeToAck: ignore,
-    };
-    this.#source = new StreamingPull({
-      subscription: "projects/acme/subscriptions/orders",
-      pull: { streams: 1 + choose(0, 2), maxOutstandingMessages: 60, maxOutstandingBytes: 1e6 },
-      leases: {
-        minDurationPerAckExtensionMs: 60_000,
-        maxDurationPerAckExtensionMs: 600_000,
-        maxAckExtensionPeriodMs: Infinity,
-        releaseAfterMs: Infinity,
-      },
-      endpoint: { host: "localhost", port: 1, plaintext: true },
-      credentials: undefined,
+    this.#source = modelledSource({
+      service,
       clock,
-      log: pino({ level: "silent" }),
-      observer,
+      counts: this.counts,
+      pull: { streams: 1 + choose(0, 2) },
       random: () => choose(0, 999) / 1000,
     });
   }
@@ -88,8 +63,7 @@ async function trial(seed: number, traits: SubscriptionTraits): Promise<Record<s
   const choose = choicesOf(seed);
   const clock = new VirtualClock();
   const service = new ModelSubscription(traits, choose, clock);
-  vi.mocked(openClient).mockImplementation(() => service.client);
-  const consumer = new Consumer(choose, clock);
+  const consumer = new Consumer(choose, clock, service);
   const consumed = consumer.run();
   const keys = choose(1, 6);
   for (let step = 0; step < 120; step++) {
@@ -106,7 +80,7 @@ async function trial(seed: number, traits: SubscriptionTraits): Promise<Record<s
     await clock.advance(1000);
   }
   await clock.advance(700_000);
-  const end = { settled: service.settled, faults: service.faults, held: consumer.held };
+  const end = { settled: service.settled, faults: service.faults, held: consumer.counts.held };
   const closed = consumer.close();
   await clock.advance(10_000);
   await Promise.all([closed, consumed]);

@@ -3,11 +3,11 @@
  * order; one that is given back, or whose lease ends, comes again, with or without what was sent behind it. What is told of
  * messages is held against the order of their keys as it comes in.
  */
-import { EventEmitter } from "node:events";
 import * as grpc from "@grpc/grpc-js";
 import { pubsubProtos } from "../../src/lib/protos.ts";
 import { ackFailure } from "./ack-failure.ts";
 import { encodeResponse } from "./fake-subscriber.ts";
+import { ModelPullCall, type PullCallGate } from "./model-pull-call.ts";
 import { chance, type Choose, pick } from "./random-choices.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -39,6 +39,15 @@ export class ModelSubscription {
   readonly faults: string[] = [];
   /** No fault from now on. */
   calm = false;
+  /** No unary call is answered well, and none has an effect. */
+  outage = false;
+  /** Acks and changes of deadlines, as they came in. */
+  readonly calls: {
+    readonly at: number;
+    readonly method: string;
+    readonly ackIds: string[];
+    readonly seconds: number;
+  }[] = [];
   failedCalls = 0;
   givenBack = 0;
   readonly #traits: SubscriptionTraits;
@@ -64,8 +73,8 @@ export class ModelSubscription {
       getChannel: () => ({ getConnectivityState: () => grpc.connectivityState.READY }),
       makeUnaryRequest: (path: string, _: unknown, __: unknown, request: Buffer, ...rest: unknown[]) =>
         this.#call(path.split("/").at(-1)!, request, rest.at(-1) as Answer),
-      makeBidiStreamRequest: (...[, , , , options]: [string, unknown, unknown, unknown, StreamOptions]) =>
-        this.#stream(options),
+      makeBidiStreamRequest: (...[, , , , options]: [string, unknown, unknown, unknown, PullCallGate]) =>
+        new ModelPullCall(options, this.#readers),
     } as unknown as grpc.Client;
   }
 
@@ -151,11 +160,12 @@ export class ModelSubscription {
       ackDeadlineSeconds?: number;
     };
     for (const ackId of ackIds) this.#note(ackId, method === "Acknowledge" ? "ack" : seconds);
-    const fails = !this.calm && chance(this.#choose, 10);
+    this.calls.push({ at: this.#clock.monotonic(), method, ackIds, seconds });
+    const fails = this.outage || (!this.calm && chance(this.#choose, 10));
     if (fails) this.failedCalls++;
     const unavailable = Object.assign(new Error("14 UNAVAILABLE: "), { code: grpc.status.UNAVAILABLE, details: "" });
     // A failure that has no effect, or one that hides it.
-    if (fails && chance(this.#choose, 50)) return unavailable;
+    if (this.outage || (fails && chance(this.#choose, 50))) return unavailable;
     this.#endLeases();
     const failures: Record<string, string> = {};
     for (const ackId of ackIds) {
@@ -190,7 +200,9 @@ export class ModelSubscription {
   /** @param seconds undefined: ack. @returns why it had no effect */
   #apply(ackId: string, seconds: number | undefined): string | undefined {
     const message = this.#byAckId.get(ackId);
-    if (!message || message.state !== "sent") return "PERMANENT_FAILURE_INVALID_ACK_ID";
+    // An ack that comes late counts, as long as the message was not sent again, but not with exactly-once delivery.
+    const isLate = message?.state === "waiting" && seconds === undefined && !this.#traits.exactlyOnce;
+    if (!message || !(isLate || message.state === "sent")) return "PERMANENT_FAILURE_INVALID_ACK_ID";
     if (!this.calm && this.#traits.exactlyOnce) {
       if (chance(this.#choose, 4)) return "TRANSIENT_FAILURE_INTERNAL_ERROR";
       if (chance(this.#choose, 2)) {
@@ -210,44 +222,5 @@ export class ModelSubscription {
     if (earlier.some(({ state }) => state !== "acked")) return "TRANSIENT_FAILURE_UNORDERED_ACK_ID";
     message.state = "acked";
     return undefined;
-  }
-
-  #stream({ interceptors: [gate] }: StreamOptions): ModelCall {
-    const call = new ModelCall();
-    const read = (bytes: Buffer): void => {
-      call.emit("data", bytes);
-      gated.startRead();
-    };
-    const gated = gate({}, () => ({ startRead: () => void (call.open && this.#readers.add(read)) }));
-    call.once("status", () => this.#readers.delete(read));
-    queueMicrotask(() => {
-      call.emit("metadata");
-      gated.startRead();
-    });
-    return call;
-  }
-}
-
-interface StreamOptions {
-  readonly interceptors: readonly [(options: object, next: () => object) => { startRead(): void }];
-}
-
-class ModelCall extends EventEmitter {
-  open = true;
-
-  write(): void {}
-
-  end(): void {
-    this.#finish(grpc.status.OK);
-  }
-
-  cancel(): void {
-    this.#finish(grpc.status.CANCELLED);
-  }
-
-  #finish(code: grpc.status): void {
-    if (!this.open) return;
-    this.open = false;
-    queueMicrotask(() => this.emit("status", { code, details: "" }));
   }
 }
