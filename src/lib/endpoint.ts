@@ -24,6 +24,12 @@ export function baseUrl(endpoint: Endpoint): string {
 export type Credentials = GoogleAuth;
 
 /**
+ * Between two attempts to connect; gRPC adds up to a fifth. By default it would be two minutes, in which every call fails at
+ * once although the service has long been back.
+ */
+const maxReconnectBackoffMs = 4000;
+
+/**
  * A gRPC client with a channel of its own.
  *
  * @param credentials needed unless the endpoint is plaintext
@@ -38,6 +44,7 @@ export function openClient(
     "grpc.max_send_message_length": -1,
     "grpc.keepalive_time_ms": 60_000,
     "grpc.keepalive_timeout_ms": 20_000,
+    "grpc.max_reconnect_backoff_ms": maxReconnectBackoffMs,
     // Clients of one process would otherwise share one connection and its flow-control window.
     "grpc.use_local_subchannel_pool": 1,
     ...options,
