@@ -1,5 +1,6 @@
 /** Reads `AppendRowsResponse` and the storage errors that statuses carry. */
 import protobuf from "protobufjs/minimal.js";
+import { readRpcStatus } from "../lib/rpc-status.ts";
 
 /** A row that BigQuery names as the reason why it refused the request. */
 export interface RowError {
@@ -67,32 +68,11 @@ function readRowError(bytes: Uint8Array): RowError {
   return { index, message };
 }
 
-/** `google.rpc.Status`: code = 1, message = 2, details = 3. */
+/** `google.rpc.Status`, with the code of a StorageError among its details. */
 export function readStatus(bytes: Uint8Array): Status {
-  const reader = protobuf.Reader.create(bytes);
-  const status: Status = { code: 0, message: "", storageError: 0 };
-  while (reader.pos < reader.len) {
-    const tag = reader.uint32();
-    if (tag >>> 3 === 1) status.code = reader.int32();
-    else if (tag >>> 3 === 2) status.message = reader.string();
-    else if (tag >>> 3 === 3) status.storageError ||= readDetail(reader.bytes());
-    else reader.skipType(tag & 7);
-  }
-  return status;
-}
-
-/** `google.protobuf.Any`: type_url = 1, value = 2. Returns the code of a StorageError, 0 for anything else. */
-function readDetail(bytes: Uint8Array): number {
-  const reader = protobuf.Reader.create(bytes);
-  let type = "";
-  let value: Uint8Array = new Uint8Array();
-  while (reader.pos < reader.len) {
-    const tag = reader.uint32();
-    if (tag >>> 3 === 1) type = reader.string();
-    else if (tag >>> 3 === 2) value = reader.bytes();
-    else reader.skipType(tag & 7);
-  }
-  return type.endsWith("/google.cloud.bigquery.storage.v1.StorageError") ? readStorageError(value) : 0;
+  const { code, message, details } = readRpcStatus(bytes);
+  const storageError = details.find(({ type }) => type === "google.cloud.bigquery.storage.v1.StorageError");
+  return { code, message, storageError: storageError ? readStorageError(storageError.value) : 0 };
 }
 
 /** `google.cloud.bigquery.storage.v1.StorageError`: code = 1. */

@@ -3,8 +3,8 @@
  * call, in `grpc-status-details-bin`: a `google.rpc.Status` with a `google.rpc.ErrorInfo` whose metadata names ids and codes.
  */
 import type * as grpc from "@grpc/grpc-js";
-import { bytesTag } from "../lib/wire-format.ts";
-import { WireCursor } from "./wire-cursor.ts";
+import protobuf from "protobufjs/minimal.js";
+import { readRpcStatus } from "../lib/rpc-status.ts";
 
 /** `transient`: another try may succeed; `permanent`: the lease has ended, or the id was never one of this subscription. */
 export type AckFailure = "transient" | "permanent";
@@ -12,19 +12,6 @@ export type AckFailure = "transient" | "permanent";
 /** Failures by ack id; the ids of the request that are not among them succeeded. */
 export type AckFailures = ReadonlyMap<string, AckFailure>;
 
-/** google.rpc.Status */
-const statusDetails = bytesTag(3);
-/** google.protobuf.Any */
-const anyTypeUrl = bytesTag(1);
-const anyValue = bytesTag(2);
-/** google.rpc.ErrorInfo */
-const infoReason = bytesTag(1);
-const infoMetadata = bytesTag(3);
-/** An entry of a map */
-const entryKey = bytesTag(1);
-const entryValue = bytesTag(2);
-
-const errorInfoType = /(?:^|\/)google\.rpc\.ErrorInfo$/;
 const ackIdReason = "EXACTLY_ONCE_ACKID_FAILURE";
 const ackIdCode = /^(?:TRANSIENT|PERMANENT)_FAILURE_/;
 const transientCode = /^TRANSIENT_FAILURE_/;
@@ -33,9 +20,11 @@ const transientCode = /^TRANSIENT_FAILURE_/;
 export function ackFailuresOf(error: unknown): AckFailures | undefined {
   const failures = new Map<string, AckFailure>();
   let told = false;
-  for (const details of statusDetailsOf(error)) {
+  for (const status of statusDetailsOf(error)) {
     try {
-      for (const info of errorInfosIn(details)) told = readErrorInfo(info, failures) || told;
+      for (const { type, value } of readRpcStatus(status).details) {
+        if (type === "google.rpc.ErrorInfo") told = readErrorInfo(value, failures) || told;
+      }
     } catch {
       // Details that cannot be read tell nothing.
       return undefined;
@@ -50,54 +39,31 @@ function statusDetailsOf(error: unknown): readonly Buffer[] {
   return (metadata?.get("grpc-status-details-bin") ?? []).filter((value) => Buffer.isBuffer(value));
 }
 
-function errorInfosIn(status: Buffer): Buffer[] {
-  const infos: Buffer[] = [];
-  forEachPart(status, (tag, any) => {
-    if (tag !== statusDetails) return;
-    let type = "";
-    let value: Buffer = Buffer.alloc(0);
-    forEachPart(any, (anyTag, part) => {
-      if (anyTag === anyTypeUrl) type = part.toString("utf8");
-      else if (anyTag === anyValue) value = part;
-    });
-    if (errorInfoType.test(type)) infos.push(value);
-  });
-  return infos;
-}
-
-/** True when the ErrorInfo is about ack ids. */
-function readErrorInfo(info: Buffer, failures: Map<string, AckFailure>): boolean {
+/** `google.rpc.ErrorInfo`: reason = 1, metadata = 3. True when it is about ack ids. */
+function readErrorInfo(info: Uint8Array, failures: Map<string, AckFailure>): boolean {
+  const reader = protobuf.Reader.create(info);
   let told = false;
-  forEachPart(info, (tag, part) => {
-    if (tag === infoReason && part.toString("utf8") === ackIdReason) told = true;
-    if (tag !== infoMetadata) return;
-    const [id, code] = readEntry(part);
-    if (ackIdCode.test(code)) told = true;
-    failures.set(id, transientCode.test(code) ? "transient" : "permanent");
-  });
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag >>> 3 === 1) told = reader.string() === ackIdReason || told;
+    else if (tag >>> 3 === 3) {
+      const [id, code] = readEntry(reader.bytes());
+      told ||= ackIdCode.test(code);
+      failures.set(id, transientCode.test(code) ? "transient" : "permanent");
+    } else reader.skipType(tag & 7);
+  }
   return told;
 }
 
-function readEntry(entry: Buffer): [key: string, value: string] {
-  let key = "";
-  let value = "";
-  forEachPart(entry, (tag, part) => {
-    if (tag === entryKey) key = part.toString("utf8");
-    else if (tag === entryValue) value = part.toString("utf8");
-  });
-  return [key, value];
-}
-
-function forEachPart(bytes: Buffer, visit: (tag: number, part: Buffer) => void): void {
-  const cursor = new WireCursor(bytes);
-  while (cursor.position < bytes.length) {
-    const tag = cursor.varint32(bytes.length);
-    if ((tag & 7) !== 2) {
-      cursor.skip(tag, bytes.length);
-      continue;
-    }
-    const end = cursor.part(bytes.length);
-    visit(tag, bytes.subarray(cursor.position, end));
-    cursor.position = end;
+/** An entry of a map: key = 1, value = 2. */
+function readEntry(entry: Uint8Array): [key: string, value: string] {
+  const reader = protobuf.Reader.create(entry);
+  let [key, value] = ["", ""];
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag >>> 3 === 1) key = reader.string();
+    else if (tag >>> 3 === 2) value = reader.string();
+    else reader.skipType(tag & 7);
   }
+  return [key, value];
 }
