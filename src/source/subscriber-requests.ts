@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { LimitedLog } from "../lib/limited-log.ts";
 import { callUnary, detailsOf, routingHeader, statusName, statusOf } from "../lib/raw-call.ts";
 import type { ParcelResult } from "./ack-draft.ts";
-import { ackFailuresOf } from "./ack-failures.ts";
+import { type AckFailures, ackFailuresOf } from "./ack-failures.ts";
 import {
   acknowledgePath,
   type AckIds,
@@ -210,7 +210,8 @@ export class SubscriberRequests {
   #failed(kind: RequestKind, request: AckRequest, error: unknown): Verdict {
     const status = statusOf(error);
     const code = statusName(status);
-    const failures = ackFailuresOf(error);
+    const told = ackFailuresOf(error);
+    const failures = told && namesAny(told, request) ? told : undefined;
     if (!this.#stop.signal.aborted) {
       this.#failureLog.warn(
         { kind, messages: failures?.size ?? request.ids, code, details: withoutAckIds(detailsOf(error), request) },
@@ -226,6 +227,14 @@ export class SubscriberRequests {
 /** The indices that are not among those left out; undefined when that is all of them. */
 function allBut(length: number, leftOut: { has(i: number): boolean } | undefined): readonly number[] | undefined {
   return leftOut && Array.from({ length }, (_, i) => i).filter((i) => !leftOut.has(i));
+}
+
+/** Failures that name no id of the request are about all of it: else each of them would count as taken. */
+function namesAny(failures: AckFailures, request: AckRequest): boolean {
+  for (const { start, end } of request.idRanges()) {
+    if (failures.has(request.bytes.toString("utf8", start, end))) return true;
+  }
+  return false;
 }
 
 function pauseSeconds(pauseMs: number): number {

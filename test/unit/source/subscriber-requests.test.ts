@@ -149,6 +149,14 @@ describe("what the status of a call means", () => {
   });
 });
 
+test("failures that name no id of the request do not make the others count as taken", async () => {
+  fail = () => ackFailure({ 77: "PERMANENT_FAILURE_INVALID_ACK_ID" });
+  const receipt = open().receipt(pulled("1", "2"), 60);
+  await clock.advance(5);
+  expect((await receipt).lost).toEqual([0, 1]);
+  expect(events).toEqual(["extend failed 1 INVALID_ARGUMENT", "extend failed 1 INVALID_ARGUMENT"]);
+});
+
 test("a receipt is tried three times, an extension once", async () => {
   fail = () => failure(grpc.status.UNAVAILABLE, "");
   const requests = open();
