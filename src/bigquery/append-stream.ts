@@ -1,7 +1,8 @@
 /**
- * One AppendRows connection: requests go out in order, answers come in the same order. Stream, trace and descriptor
- * travel with the first requests, until an answer shows that the server has them (it forgets those of a request that
- * it refuses); stream and descriptor again when the descriptor has changed.
+ * One AppendRows connection: requests go out in order, answers come in the same order. Trace and descriptor travel with
+ * the first requests, until an answer shows that the server has them (it forgets those of a request that it refuses); the
+ * descriptor again when it has changed. Every request names its stream: BigQuery asks for that only after a change of the
+ * descriptor, but goccy's emulator puts the rows of a request without a name into any table.
  */
 import { status } from "@grpc/grpc-js";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -52,13 +53,14 @@ export class AppendStream {
   #announcements = 0;
   #confirmed = 0;
   /** What requests carry that announce nothing. */
-  #repeated = noPreamble;
+  readonly #repeated: RequestPreamble;
   #watchdog: Timer | undefined;
   #ended = false;
   #retired = false;
 
   constructor(options: AppendStreamOptions) {
     this.#options = options;
+    this.#repeated = { ...noPreamble, fields: streamField(options.writeStream) };
     const events = {
       answered: (response: Buffer) => this.#answered(response),
       ended: (end: CallEnd) => this.#end(end),
@@ -101,7 +103,6 @@ export class AppendStream {
   }
 
   #preamble({ descriptor, missingValues, emptyWhenMissing }: Transcoder): RequestPreamble {
-    const { writeStream, traceId } = this.#options;
     if (!this.#announced?.equals(descriptor.bytes)) {
       this.#announced = descriptor.bytes;
       this.#announcements++;
@@ -110,16 +111,9 @@ export class AppendStream {
     if (this.#confirmed === this.#announcements) {
       return exceptions.length === 0 ? this.#repeated : withFields(this.#repeated, exceptions);
     }
-    const fields = [streamField(writeStream), exceptions];
-    if (this.#confirmed === 0) fields.push(traceField(traceId), missingValuesField(missingValues));
+    const fields = [this.#repeated.fields, exceptions];
+    if (this.#confirmed === 0) fields.push(traceField(this.#options.traceId), missingValuesField(missingValues));
     return { fields: Buffer.concat(fields), schema: schemaField(descriptor.bytes) };
-  }
-
-  /** The server has read rows of a request that carried stream and descriptor. */
-  #confirm(announcement: number): void {
-    this.#confirmed = Math.max(this.#confirmed, announcement);
-    // Once the schema has changed on a connection, every further request has to name its stream.
-    if (announcement > 1) this.#repeated = { ...noPreamble, fields: streamField(this.#options.writeStream) };
   }
 
   #answered(response: Buffer): void {
@@ -131,7 +125,10 @@ export class AppendStream {
       return;
     }
     this.#unanswered.shift();
-    if (answer.code === 0 || answer.rowErrors.length > 0) this.#confirm(sent.announcement);
+    // The server has read rows that came with a descriptor or after it.
+    if (answer.code === 0 || answer.rowErrors.length > 0) {
+      this.#confirmed = Math.max(this.#confirmed, sent.announcement);
+    }
     this.#options.answered(this, sent.request, answer);
   }
 

@@ -24,7 +24,7 @@ test("a message with an unknown field is held, the table looked at, and the mess
     ["row_a", ["x"]],
     ["row_a_note", ["field note"]],
   ]);
-  // The descriptor changed on the same connection, and from then on requests name their stream.
+  // The descriptor changed on the same connection, where BigQuery has every later request name its stream.
   expect(rig.last()).toMatchObject({ call: 0, writeStream: "projects/p/datasets/d/tables/t/streams/_default" });
   rig.deliver(to, ["later"]);
   await rig.clock.advance(20);
