@@ -166,7 +166,7 @@ const byStatusNumber: Readonly<Record<number, AppendVerdict | undefined>> = bySt
 
 const stored: AppendVerdict = { kind: "stored" };
 const displaced: AppendVerdict = { kind: "displaced" };
-const streamLost = { kind: "streamLost" } as const satisfies AppendVerdict;
+const streamLost: AppendVerdict = { kind: "streamLost" };
 
 /** What storage errors mean of an append with an offset, as far as they mean something else than on the default stream. */
 const offsetByStorageCode: Partial<Record<StorageErrorCode, AppendVerdict>> = {
@@ -194,36 +194,6 @@ function byOffset({ code, storageError, message }: AppendFailure): AppendVerdict
   if (code === invalidArgument && /stream .*finalized/i.test(message)) return streamLost;
   return offsetByStatus[code];
 }
-
-/** What the failure of a call about a write stream means to every request. */
-export type StreamCallVerdict = Extract<AppendVerdict, { kind: "reopen" | "quota" | "setup" }>;
-
-/** A call about a write stream that has failed. */
-export type StreamCallFailure = Pick<AppendFailure, "code" | "message" | "storageError">;
-
-/** What the failure of CreateWriteStream means. */
-export function classifyCreation(failure: StreamCallFailure): StreamCallVerdict {
-  const verdict = classify({ ...failure, scope: "stream", rowErrors: 0, hasOffset: false });
-  if (verdict.kind === "reopen" || verdict.kind === "quota" || verdict.kind === "setup") return verdict;
-  return noOwnStreams;
-}
-
-/** What the failure of FinalizeWriteStream means. `streamLost`: nobody can say what became of the stream. */
-export function classifyFinalization(
-  failure: StreamCallFailure,
-): StreamCallVerdict | Extract<AppendVerdict, { kind: "streamLost" }> {
-  const verdict = classify({ ...failure, scope: "stream", rowErrors: 0, hasOffset: true });
-  if (verdict === noWriteApi) return streamLost;
-  if (verdict.kind === "reopen" || verdict.kind === "quota" || verdict.kind === "setup") return verdict;
-  return streamLost;
-}
-
-const noOwnStreams: StreamCallVerdict = {
-  kind: "setup",
-  state: "UNAVAILABLE",
-  reason:
-    "BigQuery does not create write streams for this table, which `delivery: exactlyOnce` needs: check that it is a table, not a view",
-};
 
 interface Words {
   readonly codes: readonly number[];

@@ -7,11 +7,11 @@
  */
 import type { Clock } from "../lib/clock.ts";
 import type { OpenCall } from "./append-call.ts";
-import type { StreamCallVerdict } from "./append-error.ts";
 import type { AppendRequest } from "./append-request.ts";
 import { OffsetLedger, type OffsetLedgerEvents } from "./offset-ledger.ts";
 import { askRowCount } from "./row-count.ts";
 import { SingleConnection } from "./single-connection.ts";
+import type { StreamCallVerdict } from "./stream-call-error.ts";
 import type { CallResult } from "./write-stream-calls.ts";
 
 export interface CommittedStreamOptions {

@@ -7,12 +7,12 @@ import type { Clock } from "../lib/clock.ts";
 import { Alarm } from "../lib/alarm.ts";
 import { type BackoffBounds, backoffMs } from "../lib/retry.ts";
 import type { OpenCall } from "./append-call.ts";
-import { classifyCreation, type StreamCallVerdict } from "./append-error.ts";
 import type { AppendObserver } from "./append-observer.ts";
 import type { AppendRequest } from "./append-request.ts";
 import { CommittedStream, type CommittedStreamEvents } from "./committed-stream.ts";
 import { type PoolBounds, PoolSize } from "./pool-size.ts";
 import type { RequestPool, RequestPoolEvents } from "./request-pool.ts";
+import { classifyCreation, type StreamCallVerdict } from "./stream-call-error.ts";
 import { StreamFarewells } from "./stream-farewells.ts";
 import type { CallResult, WriteStreamCalls } from "./write-stream-calls.ts";
 

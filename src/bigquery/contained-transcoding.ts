@@ -25,14 +25,8 @@ export function transcodeContained(
   rows: RowBatch,
   failed: (error: unknown, messages: number) => void,
 ): Transcoded {
-  const before = rows.rowCount;
-  const position = rows.writer.position;
-  try {
-    return transcoder.transcode(batch, from, to, rows);
-  } catch {
-    rows.takeBackTo(before, position);
-    return oneByOne(transcoder, batch, from, to, rows, failed);
-  }
+  const all = attempt(transcoder, batch, from, to, rows);
+  return all instanceof Exception ? oneByOne(transcoder, batch, from, to, rows, failed) : all;
 }
 
 function oneByOne(
@@ -47,22 +41,45 @@ function oneByOne(
   const errors: unknown[] = [];
   let message = from;
   for (let next = from; message < to; message++) {
-    const before = rows.rowCount;
-    const position = rows.writer.position;
-    try {
-      const one = transcoder.transcode(batch, message, message + 1, rows);
+    const one = attempt(transcoder, batch, message, message + 1, rows);
+    if (one instanceof Exception) {
+      refusals.set(message, internalError);
+      errors.push(one.error);
+      next = message + 1;
+    } else {
       ({ next } = one);
       for (const [refused, refusal] of one.refusals) refusals.set(refused, refusal);
-    } catch (error) {
-      rows.takeBackTo(before, position);
-      refusals.set(message, internalError);
-      errors.push(error);
-      next = message + 1;
     }
     if (next === message) break;
   }
   if (errors.length > 0) failed(errors[0], errors.length);
   return { next: message, refusals };
+}
+
+/** Transcodes, or raises an exception and leaves the rows as they were. */
+function attempt(
+  transcoder: Transcoder,
+  batch: MessageBatch,
+  from: number,
+  to: number,
+  rows: RowBatch,
+): Transcoded | Exception {
+  const before = rows.rowCount;
+  const position = rows.writer.position;
+  try {
+    return transcoder.transcode(batch, from, to, rows);
+  } catch (error) {
+    rows.takeBackTo(before, position);
+    return new Exception(error);
+  }
+}
+
+class Exception {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
 }
 
 /** What may be logged of an exception: its class and where it was raised, never its words, which may quote a value. */

@@ -1,7 +1,7 @@
 /** What a write stream has taken, which is certain once it is finalized. */
 import { type Clock, pause } from "../lib/clock.ts";
 import { backoffMs } from "../lib/retry.ts";
-import { classifyFinalization, type StreamCallVerdict } from "./append-error.ts";
+import { classifyFinalization, type StreamCallVerdict } from "./stream-call-error.ts";
 import { requestBackoff } from "./holds.ts";
 import type { SealedState } from "./offset-window.ts";
 import type { CallResult } from "./write-stream-calls.ts";

@@ -1,13 +1,6 @@
 import { status } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
-import {
-  type AppendFailure,
-  type AppendVerdict,
-  classify,
-  classifyCreation,
-  classifyFinalization,
-  storageErrors,
-} from "../../../src/bigquery/append-error.ts";
+import { type AppendFailure, type AppendVerdict, classify, storageErrors } from "../../../src/bigquery/append-error.ts";
 import { storageProtos } from "../../../src/lib/protos.ts";
 
 /** A verdict in one word. */
@@ -130,28 +123,6 @@ describe("an append with an offset, to a stream of our own", () => {
 
   test("named rows count for more", () => {
     expect(word(classify(failure({ code: status.OUT_OF_RANGE, rowErrors: 1, hasOffset: true })))).toBe("rejectRows");
-  });
-});
-
-/** Status and storage error → verdict on CreateWriteStream, verdict on FinalizeWriteStream. */
-describe("calls about write streams", () => {
-  test.each([
-    ["UNAVAILABLE", 0, "reopen", "reopen"],
-    ["INTERNAL", 0, "reopen", "reopen"],
-    ["DEADLINE_EXCEEDED", 0, "reopen", "reopen"],
-    ["RESOURCE_EXHAUSTED", 0, "quota", "quota"],
-    ["PERMISSION_DENIED", 0, "PERMISSION_DENIED", "PERMISSION_DENIED"],
-    ["NOT_FOUND", 1, "NOT_FOUND", "NOT_FOUND"],
-    // Without a word of the table, the stream is missing.
-    ["NOT_FOUND", 0, "NOT_FOUND", "streamLost"],
-    ["NOT_FOUND", 3, "NOT_FOUND", "streamLost"],
-    ["INVALID_ARGUMENT", 4, "reopen", "streamLost"],
-    ["INVALID_ARGUMENT", 0, "UNAVAILABLE", "streamLost"],
-    ["UNIMPLEMENTED", 0, "UNAVAILABLE", "streamLost"],
-  ] as const)("%s, storage error %i: %s, %s", (name, storageError, creation, finalization) => {
-    const call = { code: status[name], message: "", storageError };
-    expect(word(classifyCreation(call))).toBe(creation);
-    expect(word(classifyFinalization(call))).toBe(finalization);
   });
 });
 
