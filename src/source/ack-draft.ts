@@ -69,7 +69,7 @@ interface Part {
 }
 
 /** An ack id in a request, and whose it is. */
-interface PlacedId {
+export interface PlacedId {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;

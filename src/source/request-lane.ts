@@ -8,6 +8,7 @@ import { type BackoffBounds, backoffMs } from "../lib/retry.ts";
 import { AckDraft, Parcel, type ParcelResult } from "./ack-draft.ts";
 import type { AckFailures } from "./ack-failures.ts";
 import type { AckIds, AckRequest } from "./ack-requests.ts";
+import { RestingIds } from "./resting-ids.ts";
 
 /** What the service says of a request. */
 export type Verdict =
@@ -46,8 +47,7 @@ export interface LaneOptions {
 const collectMs = 5;
 const maxSpare = 4;
 const retryBounds: BackoffBounds = { initialMs: 100, maxMs: 10_000 };
-/** Of ids that fail alone. */
-const failureBounds: BackoffBounds = { initialMs: 1000, maxMs: 64_000 };
+/** For how long ids that fail alone are tried. */
 const failuresForMs = 600_000;
 
 /**
@@ -60,19 +60,12 @@ const unsent = "CANCELLED";
 
 const allTaken: ParcelResult = { lost: [], untaken: [] };
 
-/** Ids that failed alone as often as each other, until their pause is over. */
-interface Resting {
-  readonly draft: AckDraft;
-  readonly timer: Timer;
-}
-
 export class RequestLane {
   readonly #options: LaneOptions;
   #open: AckDraft | undefined;
   /** Complete requests that wait for their turn. */
   readonly #ready: AckDraft[] = [];
-  /** By the number of tries. */
-  readonly #resting = new Map<number, Resting>();
+  readonly #resting: RestingIds;
   /** Requests that are done: what they hold in memory serves the next ones. */
   readonly #spare: AckRequest[] = [];
   #inFlight = 0;
@@ -85,11 +78,17 @@ export class RequestLane {
 
   constructor(options: LaneOptions) {
     this.#options = options;
+    this.#resting = new RestingIds({
+      clock: options.clock,
+      random: options.random,
+      newDraft: (tries) => new AckDraft(this.#newRequest(), tries),
+      rested: (draft) => this.#rested(draft),
+    });
   }
 
   /** True when nothing is collected, waiting or under way. */
   get idle(): boolean {
-    return !this.#open && this.#ready.length === 0 && this.#resting.size === 0 && this.#inFlight === 0;
+    return !this.#open && this.#ready.length === 0 && this.#resting.isEmpty && this.#inFlight === 0;
   }
 
   /**
@@ -113,7 +112,7 @@ export class RequestLane {
   flush(): void {
     this.#pausing?.cancel();
     this.#pausing = undefined;
-    for (const tries of this.#resting.keys()) this.#wake(tries);
+    this.#resting.wakeAll();
     this.#collected();
   }
 
@@ -123,23 +122,19 @@ export class RequestLane {
     this.#collecting?.cancel();
     this.#pausing?.cancel();
     this.#pausing = undefined;
-    for (const tries of this.#resting.keys()) this.#wake(tries);
+    this.#resting.wakeAll();
     this.#complete();
     for (const draft of this.#ready.splice(0)) this.#giveUp(draft, unsent);
   }
 
   #fill(parcel: Parcel, count: number): void {
     for (let from = 0; from < count;) {
-      from = (this.#open ??= this.#newDraft()).fill(parcel, from, count);
+      from = (this.#open ??= new AckDraft(this.#newRequest())).fill(parcel, from, count);
       if (from < count) {
         this.#complete();
         this.#dispatch();
       }
     }
-  }
-
-  #newDraft(tries = 0): AckDraft {
-    return new AckDraft(this.#newRequest(), tries);
   }
 
   #newRequest(): AckRequest {
@@ -161,7 +156,7 @@ export class RequestLane {
 
   #dispatch(): void {
     const { maxInFlight = 16 } = this.#options;
-    while (!this.#pausing && this.#inFlight < maxInFlight && this.#ready.length > 0) {
+    while (!this.#pausing && !this.#closed && this.#inFlight < maxInFlight && this.#ready.length > 0) {
       void this.#send(this.#ready.shift()!);
     }
   }
@@ -232,10 +227,7 @@ export class RequestLane {
       const { parcel } = id;
       parcel.failuresUntil = Math.min(parcel.failuresUntil, now + failuresForMs);
       const mayTry = draft.tries < maxTries && now < parcel.failuresUntil && parcel.giveUpAt > now && !this.#closed;
-      if (mayTry && !this.#restingAfter(draft.tries).add(id)) {
-        this.#wake(draft.tries);
-        this.#restingAfter(draft.tries).add(id);
-      }
+      if (mayTry) this.#resting.add(id, draft.tries);
       return mayTry;
     });
     if (counts.taken > 0) taken(counts.taken);
@@ -243,28 +235,9 @@ export class RequestLane {
     this.#recycle(draft);
   }
 
-  /** Where ids rest that have failed so often. */
-  #restingAfter(tries: number): AckDraft {
-    const known = this.#resting.get(tries);
-    if (known) return known.draft;
-    const { clock, random } = this.#options;
-    const draft = this.#newDraft(tries);
-    const timer = clock.setTimer(() => this.#rested(tries), backoffMs(tries - 1, failureBounds, random));
-    this.#resting.set(tries, { draft, timer });
-    return draft;
-  }
-
-  #rested(tries: number): void {
-    this.#wake(tries);
+  #rested(draft: AckDraft): void {
+    this.#ready.push(draft);
     this.#dispatch();
-  }
-
-  #wake(tries: number): void {
-    const resting = this.#resting.get(tries);
-    if (!resting) return;
-    resting.timer.cancel();
-    this.#resting.delete(tries);
-    this.#ready.push(resting.draft);
   }
 
   #recycle({ request }: AckDraft): void {

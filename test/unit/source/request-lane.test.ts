@@ -277,6 +277,21 @@ describe("ids that fail alone", () => {
     expect(sent).toHaveLength(3);
   });
 
+  test("are given up when the lane is closed while they rest, and flushing does not wait for their rest", async () => {
+    answerBy({ a: { as: "transient", times: Infinity } });
+    const lane = open();
+    const result = lane.add(ids("a"), 1, undefined, Infinity);
+    await clock.advance(5);
+    lane.flush();
+    await clock.advance(1);
+    expect(moments()).toEqual([5, 5]);
+    lane.close();
+    expect(await result).toEqual({ lost: [], untaken: [0] });
+    expect(sent).toHaveLength(2);
+    expect(reasons).toEqual(["CANCELLED 1"]);
+    expect([clock.pending, lane.idle]).toEqual([0, true]);
+  });
+
   test("in many requests are collected for their next try", async () => {
     answerBy(Object.fromEntries(Array.from({ length: 50 }, (_, k) => [`id${k}`, { as: "transient", times: 1 }])));
     const lane = open();
