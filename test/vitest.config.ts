@@ -5,7 +5,7 @@ export default defineConfig({
     root: new URL("..", import.meta.url).pathname,
     include: ["test/**/*.test.ts"],
     exclude: ["test/fault/acceptance/**", "test/fault/**/*.long.test.ts"],
-    testTimeout: 30_000,
+    testTimeout: 90_000,
     hookTimeout: 30_000,
     env: { METADATA_SERVER_DETECTION: "none" },
   },

@@ -1,3 +1,6 @@
+/** How long servers of other makers get to start: on a busy machine a Java program needs half a minute. */
+export const startTimeoutMs = 120_000;
+
 /**
  * Waits for something that real servers and processes do in their own time.
  *
@@ -7,7 +10,7 @@
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | undefined> | T | undefined,
-  timeoutMs = 20_000,
+  timeoutMs = 40_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   let last: unknown;

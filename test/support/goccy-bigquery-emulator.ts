@@ -5,7 +5,7 @@ import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, credentials } from "@grpc/grpc-js";
-import { eventually } from "./eventually.ts";
+import { eventually, startTimeoutMs } from "./eventually.ts";
 
 /** Where the emulator is, or else why it cannot be had. */
 export interface Installation {
@@ -80,11 +80,12 @@ async function ports(emulator: ChildProcess): Promise<[rest: number, storage: nu
   emulator.stdout!.setEncoding("utf8").on("data", (text: string) => {
     said += text;
   });
-  return eventually("goccy's BigQuery emulator listens", () => {
+  const read = (): [rest: number, storage: number] | undefined => {
     if (emulator.exitCode !== null) throw new Error(`it ended with status ${emulator.exitCode}`);
     const [rest, storage] = [...said.matchAll(/listening at \S+:(\d+)\n/g)].map(([, port]) => Number(port));
     return rest !== undefined && storage !== undefined ? [rest, storage] : undefined;
-  });
+  };
+  return eventually("goccy's BigQuery emulator listens", read, startTimeoutMs);
 }
 
 const asBytes = (bytes: Buffer): Buffer => bytes;

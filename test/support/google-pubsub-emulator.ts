@@ -2,7 +2,7 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import { eventually } from "./eventually.ts";
+import { eventually, startTimeoutMs } from "./eventually.ts";
 import { PubSubClient } from "./pubsub-client.ts";
 
 /** Where the emulator is, or else why it cannot be had. */
@@ -67,11 +67,15 @@ export async function startGooglePubSubEmulator(jar: string): Promise<GooglePubS
 async function answers(address: string, emulator: ChildProcess): Promise<void> {
   const client = new PubSubClient(address);
   try {
-    await eventually("Google's Pub/Sub emulator answers", async () => {
-      if (emulator.exitCode !== null) throw new Error(`it ended with status ${emulator.exitCode}`);
-      await client.createTopic(`projects/started/topics/started-${process.pid}`);
-      return true;
-    });
+    await eventually(
+      "Google's Pub/Sub emulator answers",
+      async () => {
+        if (emulator.exitCode !== null) throw new Error(`it ended with status ${emulator.exitCode}`);
+        await client.createTopic(`projects/started/topics/started-${process.pid}`);
+        return true;
+      },
+      startTimeoutMs,
+    );
   } finally {
     client.close();
   }

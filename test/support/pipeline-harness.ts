@@ -104,7 +104,7 @@ export class PipelineHarness {
   arrived(
     rows: number,
     letters: number,
-    timeoutMs = 20_000,
+    timeoutMs = 40_000,
   ): Promise<{ rows: Row[]; letters: readonly ReceivedMessage[] }> {
     const seen = { rows: -1, letters: -1 };
     return eventually(

@@ -115,7 +115,12 @@ export class PubSubClient {
 
 function client(service: string, address: string): grpc.Client {
   const Client = grpc.makeClientConstructor(serviceDefinition(pubsubProtos(), service), service);
-  return new Client(address, grpc.credentials.createInsecure(), { "grpc.max_receive_message_length": -1 });
+  return new Client(address, grpc.credentials.createInsecure(), {
+    "grpc.max_receive_message_length": -1,
+    // A server that starts is found soon after it listens, not when a pause is over that has grown meanwhile.
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 500,
+  });
 }
 
 function call(on: grpc.Client, method: string, request: object): Promise<unknown> {

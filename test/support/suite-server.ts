@@ -1,12 +1,13 @@
 /** A server that is up while a suite runs. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTimeoutMs } from "./eventually.ts";
 
 /** Starts a server before the tests of the suite that is being described, and stops it after them. */
 export function upDuringSuite<T>(start: () => Promise<T>, stop: (server: T) => Promise<void>): () => T {
   let server: T | undefined;
   beforeAll(async () => {
     server = await start();
-  });
+  }, startTimeoutMs + 10_000);
   afterAll(async () => {
     if (server) await stop(server);
     server = undefined;
