@@ -4,13 +4,13 @@
  */
 import type { Refusal } from "../errors.ts";
 import type { MemoryShare } from "../lib/memory-share.ts";
-import { backoffMs } from "../lib/retry.ts";
 import type { Transcoder } from "../transcode/transcoder.ts";
 import type { AppendAnswer } from "./append-answer.ts";
 import type { CallEnd } from "./append-call.ts";
 import { classify } from "./append-error.ts";
 import type { RetryReason } from "./append-observer.ts";
 import type { AppendRequest } from "./append-request.ts";
+import { DelayedRetries } from "./delayed-retries.ts";
 import * as holds from "./holds.ts";
 import { Parking } from "./parking.ts";
 import { RefusedRows } from "./refused-rows.ts";
@@ -48,9 +48,7 @@ export class Appender {
   readonly #queue: SendQueue;
   readonly #parking: Parking;
   readonly #refused: RefusedRows;
-  /** Why requests that wait are tried again and again, while nothing is stored. */
-  #trouble: holds.Trouble | undefined;
-  #lastStoredAtMs = -Infinity;
+  readonly #retries: DelayedRetries;
 
   constructor(options: AppenderOptions) {
     this.#options = options;
@@ -63,6 +61,14 @@ export class Appender {
       unlessOutdated: (request, goOn) => void this.#unlessOutdated(request, goOn),
       retryInVain: (request) => this.#retryInVain(request),
       goOn: () => this.#goOn(),
+    });
+    this.#retries = new DelayedRetries({
+      ...options,
+      parking: this.#parking,
+      again: (request) => {
+        this.#queue.putBack([request]);
+        this.#goOn();
+      },
     });
     this.#queue = new SendQueue(options, {
       answered: (request, answer, connection) => this.#answered(request, answer, connection),
@@ -92,7 +98,7 @@ export class Appender {
   get trouble(): holds.Trouble | undefined {
     if (this.#queue.hold) return this.#queue.hold;
     if (this.#atRest) return undefined;
-    return this.#trouble ?? (this.#refused.lasting ? holds.unnamedRefusals : undefined);
+    return this.#retries.trouble ?? (this.#refused.lasting ? holds.unnamedRefusals : undefined);
   }
 
   submit(request: AppendRequest): void {
@@ -149,8 +155,7 @@ export class Appender {
   #stored(request: AppendRequest): void {
     const now = this.#options.clock.monotonic();
     this.#refused.stored(request);
-    this.#lastStoredAtMs = now;
-    this.#trouble = undefined;
+    this.#retries.stored();
     this.#options.observer.appended(request.rowCount, request.byteLength, (now - request.sentAtMs) / 1000);
     request.stored();
   }
@@ -170,14 +175,14 @@ export class Appender {
         this.#putBack(this.#refused.tooLarge(request), "split");
         break;
       case "refresh":
-        void this.#unlessOutdated(request, () => this.#retryLater(request, holds.schemaMismatch, "schema"));
+        void this.#unlessOutdated(request, () => this.#retries.add(request, holds.schemaMismatch, "schema"));
         break;
       case "reopen":
         connection.retire();
-        this.#retryLater(request, holds.unavailable, "unavailable");
+        this.#retries.add(request, holds.unavailable, "unavailable");
         break;
       case "retry":
-        this.#retryLater(request, holds.unavailable, "unavailable");
+        this.#retries.add(request, holds.unavailable, "unavailable");
         break;
       case "quota":
       case "setup":
@@ -197,7 +202,7 @@ export class Appender {
     const verdict = classify({ ...end, scope: "stream", rowErrors: 0, hasOffset });
     switch (verdict.kind) {
       case "split":
-        this.#putBack(this.#splitLargest(unanswered), "split");
+        this.#putBack(this.#refused.largestTooLarge(unanswered), "split");
         break;
       case "refresh":
         this.#queue.shut(verdict, unanswered);
@@ -232,12 +237,6 @@ export class Appender {
     this.#goOn();
   }
 
-  /** A connection ended over a request that is too large: if any, it is the largest. */
-  #splitLargest(requests: readonly AppendRequest[]): readonly AppendRequest[] {
-    const largest = requests.reduce((a, b) => (b.byteLength > a.byteLength ? b : a));
-    return requests.flatMap((request) => (request === largest ? this.#refused.tooLarge(request) : [request]));
-  }
-
   /** Has the table looked at; then the rows are transcoded again, or things go on as given. */
   async #unlessOutdated(request: AppendRequest, goOn: () => void): Promise<void> {
     this.#parking.keep(request);
@@ -246,20 +245,6 @@ export class Appender {
     if (outdated) this.#options.transcodeAgain(request);
     else goOn();
     this.#goOn();
-  }
-
-  #retryLater(request: AppendRequest, trouble: holds.Trouble, reason: RetryReason): void {
-    const now = this.#options.clock.monotonic();
-    const since = (request.failingSinceMs ??= now);
-    const delayMs = backoffMs(request.attempts++, holds.requestBackoff, this.#options.random);
-    // While other rows are stored it is no state of the pipeline, unless it goes on for long.
-    const worthTelling = this.#lastStoredAtMs < since ? request.attempts > holds.patience : now - since > holds.longMs;
-    if (worthTelling) this.#trouble = trouble;
-    this.#options.observer.retried(reason, 1);
-    this.#parking.keepFor(request, delayMs, () => {
-      this.#queue.putBack([request]);
-      this.#goOn();
-    });
   }
 
   /** New rows have to come in: one of them may show what is wrong. So where room is short, rows that wait become messages again. */

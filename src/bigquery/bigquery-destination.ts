@@ -20,6 +20,7 @@ import { Appender } from "./appender.ts";
 import { traceOf } from "./contained-transcoding.ts";
 import { type DestinationParts, type RemoteTable, remoteParts } from "./destination-parts.ts";
 import { allAbandoned, Delivery, oldestPublishTimeMs } from "./delivery.ts";
+import { DestinationState } from "./destination-state.ts";
 import type { Trouble } from "./holds.ts";
 import { Intake } from "./intake.ts";
 import { type Delivering, openPool } from "./open-pool.ts";
@@ -59,25 +60,29 @@ const recentMs = 3000;
 
 export class BigQueryDestination implements Destination {
   readonly #options: BigQueryDestinationOptions;
+  /** As a person names it. */
+  readonly #tableName: string;
   readonly #compile: (table: TableSchema) => Transcoder;
   readonly #watch: SchemaWatch;
   readonly #appender: Appender;
   readonly #intake: Intake;
   readonly #writeStreams: WriteStreamCalls;
+  readonly #state: DestinationState;
   readonly #deliveries = new Set<Delivery>();
   readonly #opened = Promise.withResolvers<void>();
-  #phase: "STARTING" | "ACTIVE" | "DRAINING" | "STOPPED" = "STARTING";
   /** The table's schema can be read, but not mapped. */
   #mappingTrouble: Trouble | undefined;
-  #loggedState: PipelineState = "STARTING";
   #idle: (() => void) | undefined;
 
   constructor(options: BigQueryDestinationOptions, parts: DestinationParts = remoteParts(options)) {
     this.#options = options;
     this.#compile = parts.compile;
-    const { clock, observer, batch, append, refusedHoldsKey } = options;
+    const { clock, log, observer, batch, append, refusedHoldsKey } = options;
     const { random, openCall, writeStreams } = parts;
     this.#writeStreams = writeStreams;
+    const { project, dataset, table } = options.table;
+    this.#tableName = `${project}.${dataset}.${table}`;
+    this.#state = new DestinationState({ table: this.#tableName, log, trouble: () => this.#trouble });
     const writeStream = `${tableName(options.table)}/streams/_default`;
     const traceId = `millrace:${version()}`;
     const memory = new MemoryShare(options.maxRowBytes);
@@ -91,7 +96,7 @@ export class BigQueryDestination implements Destination {
       changed: (schema) => this.#schemaChanged(schema),
       looked: () => {
         this.#intake.goOn();
-        this.#noteState();
+        this.#state.note();
       },
     });
     this.#appender = new Appender({
@@ -116,32 +121,22 @@ export class BigQueryDestination implements Destination {
       sawTableAfter: (wallMs) => this.#watch.sawAfter(wallMs, recentMs),
       refresh: () => this.#watch.refresh(),
       failed: (error, messages) => {
-        options.log.error({ ...traceOf(error), messages }, "messages could not be transcoded: a defect of Millrace");
+        log.error({ ...traceOf(error), messages }, "messages could not be transcoded: a defect of Millrace");
       },
     });
   }
 
   get state(): PipelineState {
-    if (this.#phase === "DRAINING" || this.#phase === "STOPPED") return this.#phase;
-    return this.#trouble?.state ?? this.#phase;
+    return this.#state.state;
   }
 
   get stateReason(): string {
-    const trouble = this.#trouble;
-    if (this.#phase === "DRAINING" || this.#phase === "STOPPED" || !trouble) return "";
-    const outlook = trouble.state === "UNAVAILABLE" ? "; Millrace keeps trying" : "";
-    return `${this.#table}: ${trouble.reason}${outlook}`;
+    return this.#state.reason;
   }
 
   get #schemaIntervalMs(): number {
     const { schemaRefreshIntervalMs } = this.#options;
     return this.#mappingTrouble ? Math.min(mendedWithinMs, schemaRefreshIntervalMs) : schemaRefreshIntervalMs;
-  }
-
-  /** The table as a person names it. */
-  get #table(): string {
-    const { project, dataset, table } = this.#options.table;
-    return `${project}.${dataset}.${table}`;
   }
 
   get #trouble(): Trouble | undefined {
@@ -168,7 +163,7 @@ export class BigQueryDestination implements Destination {
   }
 
   async deliver(batch: MessageBatch, signal: AbortSignal): Promise<Outcomes> {
-    if (signal.aborted || this.#phase === "STOPPED") return allAbandoned(batch);
+    if (signal.aborted || this.#state.phase === "STOPPED") return allAbandoned(batch);
     if (batch.length === 0) return new Outcomes(0);
     const delivery = new Delivery(batch, signal, () => this.#settled(delivery));
     const abandon = (): void => this.#abandon((other) => other.signal.aborted);
@@ -181,7 +176,7 @@ export class BigQueryDestination implements Destination {
   }
 
   async drain(deadlineMs: number): Promise<void> {
-    this.#phase = "DRAINING";
+    this.#state.phase = "DRAINING";
     this.#intake.hurry();
     if (this.#deliveries.size === 0) return;
     const idle = Promise.withResolvers<void>();
@@ -197,7 +192,7 @@ export class BigQueryDestination implements Destination {
   }
 
   async close(): Promise<void> {
-    this.#phase = "STOPPED";
+    this.#state.phase = "STOPPED";
     this.#abandon(() => true);
     this.#watch.close();
     const closed = this.#appender.close();
@@ -225,14 +220,14 @@ export class BigQueryDestination implements Destination {
     try {
       this.#intake.use(this.#compile(schema));
       this.#mappingTrouble = undefined;
-      this.#options.log.info({ table: this.#table, columns: schema.columns.length }, "table schema read");
-      if (this.#phase === "STARTING") this.#phase = "ACTIVE";
+      this.#options.log.info({ table: this.#tableName, columns: schema.columns.length }, "table schema read");
+      this.#state.begin();
       this.#opened.resolve();
     } catch (error) {
       this.#mappingTrouble = { state: "SCHEMA_MISMATCH", reason: this.#whyNotMapped(error) };
       this.#intake.use(undefined);
     }
-    this.#noteState();
+    this.#state.note();
   }
 
   #whyNotMapped(error: unknown): string {
@@ -248,15 +243,6 @@ export class BigQueryDestination implements Destination {
 
   #progressed(): void {
     this.#intake.pump();
-    this.#noteState();
-  }
-
-  /** Logs a change of state, once. */
-  #noteState(): void {
-    const { state } = this;
-    if (state === this.#loggedState) return;
-    this.#loggedState = state;
-    if (state === "ACTIVE") this.#options.log.info({ state }, "destination is active");
-    else if (this.#trouble) this.#options.log.warn({ state, reason: this.stateReason }, "destination holds back");
+    this.#state.note();
   }
 }

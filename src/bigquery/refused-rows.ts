@@ -194,6 +194,12 @@ export class RefusedRows {
     return [];
   }
 
+  /** A connection ended over a request that is too large: if any, it is the largest. Returns what may be sent instead. */
+  largestTooLarge(requests: readonly AppendRequest[]): readonly AppendRequest[] {
+    const largest = requests.reduce((a, b) => (b.byteLength > a.byteLength ? b : a));
+    return requests.flatMap((request) => (request === largest ? this.tooLarge(request) : [request]));
+  }
+
   #refuse(request: AppendRequest, position: number, refusal: Refusal): void {
     request.refuse(position, refusal, this.#options.refusedHoldsKey);
   }
