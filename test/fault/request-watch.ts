@@ -5,7 +5,7 @@ const pubsubMethods = ["StreamingPull", "Acknowledge", "ModifyAckDeadline", "Pub
 const bigqueryMethods = ["AppendRows", "tables.get"] as const;
 export type WatchedMethod = (typeof pubsubMethods)[number] | (typeof bigqueryMethods)[number];
 
-const sampleMs = 200;
+const sampleMs = 50;
 
 export class RequestWatch {
   readonly #world: World;
@@ -32,14 +32,17 @@ export class RequestWatch {
     return (this.#samples.at(-1)!.atMs - this.#samples[0]!.atMs) / 1000;
   }
 
-  /** The most requests of a method within one second, from `fromMs` to `untilMs` after the start of the watch. */
+  /**
+   * The most requests of a method within one second, from `fromMs` to `untilMs` after the start of the watch. Counted from
+   * sample to sample, no more than a second apart: what it counts has come within a second, for certain.
+   */
   mostPerSecond(method: WatchedMethod, fromMs = 0, untilMs = Infinity): number {
     const start = this.#samples[0]!.atMs;
     const within = this.#samples.filter(({ atMs }) => atMs >= start + fromMs && atMs <= start + untilMs);
     let most = 0;
     let first = 0;
     for (const [i, sample] of within.entries()) {
-      while (sample.atMs - within[first]!.atMs > 1000 + sampleMs / 2) first++;
+      while (sample.atMs - within[first]!.atMs > 1000) first++;
       if (first < i) most = Math.max(most, sample.counts.get(method)! - within[first]!.counts.get(method)!);
     }
     return most;
