@@ -34,6 +34,8 @@ export interface SoakReport {
   readonly heapMB: readonly number[];
   /** The part of it that is compiled code, for information. */
   readonly codeMB: readonly number[];
+  /** What buffers have, beside the heap: payloads that are held, rows under way, pools. For information. */
+  readonly buffersMB: readonly number[];
   /** Does not count: V8 compiles hot code for the first minutes, and buffers find their size, which is no leak. */
   readonly warmUpSeconds: number;
   /** Of the whole heap after a collection, by least squares, over all samples after the warm-up. */
@@ -51,7 +53,11 @@ interface HeapSample {
   /** Compiled code included. */
   readonly heap: number;
   readonly code: number;
+  /** Beside the heap. */
+  readonly buffers: number;
 }
+
+type HeapPart = "heap" | "code" | "buffers";
 
 const perSecond = 300;
 const sliceMs = 50;
@@ -165,8 +171,8 @@ async function probeHeap(
   goesOn: () => boolean,
 ): Promise<void> {
   while (goesOn()) {
-    const { heapUsed, codeUsed } = await steady.probe();
-    heap.push({ atMs: elapsed(), heap: heapUsed, code: codeUsed });
+    const { heapUsed, codeUsed, external } = await steady.probe();
+    heap.push({ atMs: elapsed(), heap: heapUsed, code: codeUsed, buffers: external });
     await sleep(probeEveryMs);
   }
 }
@@ -213,6 +219,7 @@ function reportOf(
     rssMaxMB: Math.round(rssMax / megabyte),
     heapMB: everyMinute(heap, "heap"),
     codeMB: everyMinute(heap, "code"),
+    buffersMB: everyMinute(heap, "buffers"),
     warmUpSeconds: warmUpMs / 1000,
     heapSlopeMBPer10Minutes: Number(slope.toFixed(2)),
     codeSlopeMBPer10Minutes: Number(slopePer10Minutes(warm, "code").toFixed(2)),
@@ -221,11 +228,11 @@ function reportOf(
   };
 }
 
-function slopePer10Minutes(samples: readonly HeapSample[], part: "heap" | "code"): number {
+function slopePer10Minutes(samples: readonly HeapSample[], part: HeapPart): number {
   return (slopeOf(samples.map((sample) => ({ x: sample.atMs, y: sample[part] }))) * 600_000) / megabyte;
 }
 
-function everyMinute(samples: readonly HeapSample[], part: "heap" | "code"): number[] {
+function everyMinute(samples: readonly HeapSample[], part: HeapPart): number[] {
   const rounded = samples.map((sample) => Number((sample[part] / megabyte).toFixed(1)));
   return rounded.filter((_, i) => i % probesPerMinute === 0);
 }

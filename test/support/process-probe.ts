@@ -11,6 +11,8 @@ export interface ProbeLine {
   readonly heapUsed: number;
   /** The part of it that the compiler has filled with code: V8 goes on compiling for minutes. */
   readonly codeUsed: number;
+  /** Outside the heap, but held from there: what buffers have. */
+  readonly external: number;
   /** Milliseconds: of 100 turns of the event loop 99 were not later than this. */
   readonly loopLagP99: number;
 }
@@ -34,8 +36,10 @@ async function collect(): Promise<void> {
 async function tell(): Promise<void> {
   await collect();
   const code = getHeapSpaceStatistics().filter(({ space_name: name }) => codeSpace.test(name));
+  const { heapUsed, external } = process.memoryUsage();
   const line: ProbeLine = {
-    heapUsed: process.memoryUsage().heapUsed,
+    heapUsed,
+    external,
     codeUsed: code.reduce((sum, { space_used_size: bytes }) => sum + bytes, 0),
     loopLagP99: lag.percentile(99) / 1e6,
   };
