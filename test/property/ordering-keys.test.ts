@@ -9,7 +9,7 @@ import { AppendStorm } from "../support/append-storm.ts";
 import { KeyedBatch } from "../support/keyed-batch.ts";
 import { propertySeed } from "../support/property-seed.ts";
 
-const runs = Number(process.env["PROPERTY_RUNS"] ?? 60);
+const runs = Number(process.env["PROPERTY_RUNS"] ?? 40);
 
 type Guarantee = "atLeastOnce" | "exactlyOnce";
 
