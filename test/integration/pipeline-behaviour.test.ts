@@ -113,14 +113,14 @@ describeServerPairs("pipeline", (servers) => {
     expect(written).toBeLessThan(good);
 
     const second = harness.start();
-    const { rows, letters } = await harness.arrived(good, count / 1000, 60_000);
+    const { rows, letters } = await harness.arrived(good, count / 1000, 90_000);
     expect(await second.stop()).toBe(0);
     expect(ids(rows)).toEqual(range(count).filter((i) => !isBad(i)));
     const dead = [...letters, ...(await harness.pubsub.take(harness.deadLetterSubscription))];
     expect(sorted(dead.map((letter) => letter.attributes["millrace_message_id"]))).toEqual(
       sorted(messageIds.filter((_, i) => isBad(i))),
     );
-  }, 120_000);
+  }, 180_000);
 
   test.skipIf(cannot.growTables)(
     `a column added while running is filled at once when a message brings its field; nothing is lost${because(cannot.growTables)}`,
