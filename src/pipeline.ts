@@ -104,13 +104,28 @@ export class Pipeline {
   async #way(batch: MessageBatch): Promise<void> {
     const outcomes = await this.#destination.deliver(batch, this.#delivering.signal);
     this.#breaker?.judge(outcomes);
-    const published = await this.#publish(lettersOf(batch, outcomes));
+    const published = await this.#publish(this.#lettersOf(batch, outcomes));
     await this.#source.settle(batch, this.#fatesOf(batch, outcomes, published));
   }
 
-  /** Message index → whether its letter is published. Empty without a dead-letter topic, and while the breaker has tripped. */
+  /**
+   * While the breaker has tripped, none but those of messages with an ordering key: what follows such a message in its key may be
+   * in the table already, so that, given back, it would come after it, and have it written again each time. In the order of the batch:
+   what was refused first need not have come first.
+   */
+  #lettersOf(batch: MessageBatch, outcomes: Outcomes): DeadLetter[] {
+    const tripped = this.#breaker?.state === "TRIPPED";
+    const letters: DeadLetter[] = [];
+    for (const [message, outcome] of outcomes.exceptions) {
+      if (outcome.kind !== "refused" || (tripped && batch.orderingKey(message) === "")) continue;
+      letters.push({ batch, message, refusal: outcome.refusal });
+    }
+    return letters.sort((a, b) => a.message - b.message);
+  }
+
+  /** Message index → whether its letter is published. Empty without a dead-letter topic. */
   async #publish(letters: readonly DeadLetter[]): Promise<ReadonlyMap<number, PublishResult>> {
-    if (!this.#deadLetters || this.#breaker?.state === "TRIPPED" || letters.length === 0) return new Map();
+    if (!this.#deadLetters || letters.length === 0) return new Map();
     const results = await this.#deadLetters.publish(letters);
     this.#observer.deadLettered(results.filter(({ ok }) => ok).length);
     for (const result of results) if (!result.ok) this.#observer.letterFailed(result.why);
@@ -179,12 +194,4 @@ export class Pipeline {
     const finished = work.catch((error: unknown) => this.#fail(error)).finally(() => done.abort());
     await Promise.race([finished, pause(this.#clock, deadlineMs - this.#clock.monotonic(), done.signal)]);
   }
-}
-
-function lettersOf(batch: MessageBatch, outcomes: Outcomes): DeadLetter[] {
-  const letters: DeadLetter[] = [];
-  for (const [message, outcome] of outcomes.exceptions) {
-    if (outcome.kind === "refused") letters.push({ batch, message, refusal: outcome.refusal });
-  }
-  return letters;
 }

@@ -137,6 +137,6 @@ export class RefusalBreaker implements Breaker {
     const named = codes.slice(0, namedCodes).map(([code, count]) => `${code} ${count}`);
     const percent = `${(share * 100).toFixed(1)} %`;
     const again = new Date(this.#options.clock.now() + this.#pauseMs).toISOString();
-    return `${refused} of the last ${messages} messages (${percent}) were refused: ${named.join(", ")}. They are given back, not dead-lettered. Mend the mapping, the table or the publisher; a sample is tried at ${again}, or after a restart.`;
+    return `${refused} of the last ${messages} messages (${percent}) were refused: ${named.join(", ")}. They are given back, not dead-lettered, unless they have an ordering key. Mend the mapping, the table or the publisher; a sample is tried at ${again}, or after a restart.`;
   }
 }

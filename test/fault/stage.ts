@@ -174,13 +174,17 @@ export class Stage {
     return this.clock.until("every message is settled", () => this.unsettled === 0, limitMs, stepMs);
   }
 
-  async close(): Promise<void> {
+  async drain(): Promise<void> {
     const drained = this.#service?.drain();
     let isDrained = drained === undefined;
     void drained?.finally(() => {
       isDrained = true;
     });
     await this.clock.until("the drain", () => isDrained, 40_000);
+  }
+
+  async close(): Promise<void> {
+    await this.drain();
     const closed = Promise.all([this.pubsub.close(), this.bigquery.close()]);
     let isClosed = false;
     void closed.finally(() => {

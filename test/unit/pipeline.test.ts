@@ -215,7 +215,7 @@ describe("the way of a batch", () => {
     story.deadLetters.result = ({ message }) =>
       message === 3 ? { ok: false, why: "refused", reason: "too large" } : { ok: true };
     expect((await actionsOf(story, story.pipeline())).slice(3)).toEqual([
-      "publish a-3 UNKNOWN_FIELD, a-0 OUT_OF_RANGE",
+      "publish a-0 OUT_OF_RANGE, a-3 UNKNOWN_FIELD",
       "published",
       "count 1 letters",
       "count a letter refused",
@@ -299,6 +299,29 @@ describe("a breaker", () => {
     released.resolve();
     await story.clock.advance(0);
     expect(story.actions).toContain("pull b");
+  });
+
+  test("that has tripped leaves letters to messages with an ordering key: what follows them may be in the table already", async () => {
+    const story = new Story([{ ...batchOf("a", 4), hasOrderingKeys: true, orderingKey: (i) => (i < 2 ? "k" : "") }]);
+    story.breaker = {
+      state: "TRIPPED",
+      stateReason: "",
+      taken: () => new Promise(() => undefined),
+      judge: () => undefined,
+    };
+    story.destination.outcomes = async () =>
+      new Map([
+        [1, refused("ROW_REJECTED")],
+        [3, refused("OUT_OF_RANGE")],
+        [0, refused("OUT_OF_RANGE")],
+      ]);
+    expect((await actionsOf(story, story.pipeline())).slice(3)).toEqual([
+      "publish a-0 OUT_OF_RANGE, a-1 ROW_REJECTED",
+      "published",
+      "count 2 letters",
+      "count 1 given back",
+      "settle a: ack 3, nack 3 for 10000 ms",
+    ]);
   });
 });
 

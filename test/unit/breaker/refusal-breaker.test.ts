@@ -69,7 +69,7 @@ test("it trips at the threshold, and says over what", async () => {
   await run(100, 60);
   expect(breaker.state).toBe("TRIPPED");
   expect(breaker.stateReason).toBe(
-    "100 of the last 200 messages (50.0 %) were refused: TYPE_MISMATCH 75, UNKNOWN_FIELD 25. They are given back, not dead-lettered. Mend the mapping, the table or the publisher; a sample is tried at 2026-01-01T00:01:00.000Z, or after a restart.",
+    "100 of the last 200 messages (50.0 %) were refused: TYPE_MISMATCH 75, UNKNOWN_FIELD 25. They are given back, not dead-lettered, unless they have an ordering key. Mend the mapping, the table or the publisher; a sample is tried at 2026-01-01T00:01:00.000Z, or after a restart.",
   );
   expect(trips).toBe(1);
 });
