@@ -58,7 +58,7 @@ async function drive(script: TrialScript, world: World): Promise<string[]> {
   const problems: string[] = [];
   await Promise.all([publishAll(script, world), playEvents(script, world, problems)]);
   try {
-    await settled(world);
+    await settled(world, script.keys > 0);
   } catch (error) {
     problems.push(`${(error as Error).message}; ${await world.situation()}`);
   }
@@ -122,8 +122,12 @@ async function play(kind: EventKind, world: World, problems: string[]): Promise<
   }
 }
 
-/** Waits until every message is acked. Leases that nobody has any more are let run out. */
-async function settled(world: World): Promise<void> {
+/**
+ * Waits until every message is acked. Leases that nobody has any more are let run out.
+ *
+ * @param ordered messages may wait for others of their key that are handed out
+ */
+async function settled(world: World, ordered: boolean): Promise<void> {
   let idleSince = Infinity;
   await eventually(
     "every message is settled",
@@ -131,7 +135,8 @@ async function settled(world: World): Promise<void> {
       if (world.unsettled === 0) return true;
       if (!world.millrace.running) throw new Error("the process is gone");
       const now = performance.now();
-      idleSince = world.subscription.backlog === 0 && (await world.isIdle()) ? Math.min(idleSince, now) : Infinity;
+      const nothingComes = ordered || world.subscription.backlog === 0;
+      idleSince = nothingComes && (await world.isIdle()) ? Math.min(idleSince, now) : Infinity;
       if (now - idleSince < idleMs) return undefined;
       world.endLeases();
       idleSince = Infinity;
