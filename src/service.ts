@@ -21,7 +21,7 @@ import { observeAppends, observeBreaker, observeDedupe, observePipeline, observe
 import { Pipeline } from "./pipeline.ts";
 import type { Source } from "./source/source.ts";
 import { StreamingPull } from "./source/streaming-pull.ts";
-import { subscriptionTopic } from "./source/subscription-details.ts";
+import { subscriptionDetails } from "./source/subscription-details.ts";
 import { readinessOf } from "./telemetry/health.ts";
 import { PipelineMetrics } from "./telemetry/metrics.ts";
 import { type PipelineStatus, statusOf } from "./telemetry/status.ts";
@@ -188,7 +188,7 @@ function assemble(config: PipelineConfig, { endpoints }: Config, surroundings: S
           subscription,
           pipeline: name,
           endpoint: endpoints.pubsub,
-          sourceTopic: (signal) => subscriptionTopic({ ...common, subscription, endpoint: endpoints.pubsub }, signal),
+          sourceTopic: (signal) => subscriptionDetails({ ...common, subscription, endpoint: endpoints.pubsub }, signal),
         });
   const pipeline = new Pipeline({
     source: deduplicated(pulled, config, metrics, common.clock),

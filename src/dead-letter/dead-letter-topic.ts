@@ -12,6 +12,7 @@ import { Turns } from "../lib/turns.ts";
 import type { PipelineState } from "../message.ts";
 import type { DeadLetter, DeadLetterQueue, LetterFailure, PublishResult } from "./dead-letter.ts";
 import type { LetterOrigin } from "./letter-attributes.ts";
+import { openingObstacle, type SourceTopic } from "./opening-obstacle.ts";
 import { type PublishFailure, publishFailure } from "./publish-failure.ts";
 import {
   encodeLetter,
@@ -28,8 +29,8 @@ export interface DeadLetterTopicOptions extends LetterOrigin, LetterLimits {
   readonly maxLetterBytes: number;
   readonly endpoint: Endpoint;
   readonly credentials: Credentials | undefined;
-  /** Asks for the topic that the messages come from; undefined when that cannot be seen. Never rejects. */
-  readonly sourceTopic: (signal: AbortSignal) => Promise<string | undefined>;
+  /** Asks for the topic that the messages come from. Never rejects. */
+  readonly sourceTopic: (signal: AbortSignal) => Promise<SourceTopic>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random?: () => number;
@@ -76,8 +77,6 @@ function notPublished(why: LetterFailure, reason: string): PublishResult {
   return { ok: false, why, reason };
 }
 
-/** How often it is looked whether the subscription has another topic by now. */
-const sourceTopicIntervalMs = 10_000;
 const maxRequestsInFlight = 16;
 const callTimeoutMs = 60_000;
 /** So many failures in a row are told; fewer are ordinary. */
@@ -115,15 +114,17 @@ export class DeadLetterTopic implements DeadLetterQueue {
     return this.#told.reason;
   }
 
-  /** Holds as long as the dead-letter topic is the one that the subscription belongs to: letters would come back as messages. */
+  /**
+   * Holds as long as the dead-letter topic is the one that the subscription belongs to, or that may turn out: letters would
+   * come back as messages.
+   */
   async open(signal: AbortSignal): Promise<void> {
     const { topic, subscription, sourceTopic, clock } = this.#options;
-    while ((await sourceTopic(signal)) === topic && !signal.aborted) {
-      this.#told.become(
-        "MISCONFIGURED",
-        `Dead-letter topic ${topic} is the topic of ${subscription} itself: every dead letter would come back as a message. Nothing is pulled. Name another topic in "deadLetter.topic", or give the subscription another one.`,
-      );
-      await pause(clock, sourceTopicIntervalMs, signal);
+    while (!signal.aborted) {
+      const obstacle = openingObstacle(await sourceTopic(signal), topic, subscription);
+      if (!obstacle) break;
+      this.#told.become(obstacle.state, obstacle.reason);
+      await pause(clock, obstacle.pauseMs, signal);
     }
     this.#told.become("ACTIVE");
   }

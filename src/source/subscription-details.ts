@@ -3,7 +3,7 @@ import * as grpc from "@grpc/grpc-js";
 import protobuf from "protobufjs";
 import { type Clock, pause } from "../lib/clock.ts";
 import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts";
-import { callUnary, routingHeader, statusOf } from "../lib/raw-call.ts";
+import { callUnary, detailsOf, plainDetails, routingHeader, statusOf } from "../lib/raw-call.ts";
 import { bytesTag, varintTag } from "../lib/wire-format.ts";
 import type { SubscriptionProperties } from "./pulled-batch.ts";
 import { WireCursor } from "./wire-cursor.ts";
@@ -25,6 +25,8 @@ export interface SubscriptionDetails extends SubscriptionProperties {
 /** Why the details cannot be seen: the status of the last try. */
 export interface SubscriptionUnseen {
   readonly code: grpc.status;
+  /** The service's or the channel's words about it. */
+  readonly details: string;
 }
 
 const getSubscriptionPath = "/google.pubsub.v1.Subscriber/GetSubscription";
@@ -76,23 +78,14 @@ export async function subscriptionDetails(
         return readSubscription(await callUnary(call));
       } catch (error) {
         const code = statusOf(error);
-        if (left === 1 || !passing.has(code)) return { code };
+        if (left === 1 || !passing.has(code)) return { code, details: plainDetails(detailsOf(error)) };
         await pause(clock, retryMs, signal);
       }
     }
-    return { code: grpc.status.CANCELLED };
+    return { code: grpc.status.CANCELLED, details: "" };
   } finally {
     client.close();
   }
-}
-
-/** The subscription's topic; undefined when it cannot be seen. */
-export async function subscriptionTopic(
-  options: SubscriptionDetailsOptions,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const details = await subscriptionDetails(options, signal);
-  return "code" in details ? undefined : details.topic;
 }
 
 function readSubscription(bytes: Buffer): SubscriptionDetails {

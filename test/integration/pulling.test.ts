@@ -173,7 +173,7 @@ describePubSubServers("pulling", (server) => {
       topic: dead.topic,
       maxDeliveryAttempts: 5,
       maxLetterBytes: 12 * 1024 * 1024,
-      sourceTopic: async () => undefined,
+      sourceTopic: async () => ({ topic: "projects/acme/topics/orders" }),
       subscription: name,
       pipeline: "orders",
       endpoint: endpointOf(server),

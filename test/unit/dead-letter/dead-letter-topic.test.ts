@@ -3,6 +3,7 @@ import pino from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { DeadLetter } from "../../../src/dead-letter/dead-letter.ts";
 import { DeadLetterTopic, type DeadLetterTopicOptions } from "../../../src/dead-letter/dead-letter-topic.ts";
+import type { SourceTopic } from "../../../src/dead-letter/opening-obstacle.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { PulledBatch } from "../../../src/source/pulled-batch.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -28,7 +29,7 @@ function open(changes: Partial<DeadLetterTopicOptions> = {}): DeadLetterTopic {
     topic: topicName,
     maxDeliveryAttempts: 5,
     maxLetterBytes: 12 * 1024 * 1024,
-    sourceTopic: async () => undefined,
+    sourceTopic: async () => ({ topic: "projects/acme/topics/orders" }),
     subscription: "projects/acme/subscriptions/orders",
     pipeline: "orders",
     endpoint: { host: "127.0.0.1", port: server.port, plaintext: true },
@@ -77,8 +78,8 @@ test("more than a thousand letters take several requests", async () => {
 describe("opening", () => {
   test("holds while the dead-letter topic is that of the subscription, and goes on when it is not any more", async () => {
     const clock = new VirtualClock();
-    let source: string | undefined = topicName;
-    const topic = open({ clock, sourceTopic: async () => source });
+    let source = topicName;
+    const topic = open({ clock, sourceTopic: async () => ({ topic: source }) });
     let opened = false;
     void topic.open(new AbortController().signal).then(() => (opened = true));
     await clock.advance(3_600_000);
@@ -91,8 +92,32 @@ describe("opening", () => {
     expect(topic).toMatchObject({ state: "ACTIVE", stateReason: "" });
   });
 
-  test("goes on when the subscription's topic cannot be seen", async () => {
-    const topic = open();
+  test.each([
+    [
+      "UNAVAILABLE",
+      "UNAVAILABLE",
+      "does not tell the topic of projects/acme/subscriptions/orders at present (UNAVAILABLE: Refused.)",
+    ],
+    ["NOT_FOUND", "NOT_FOUND", "Subscription projects/acme/subscriptions/orders does not exist"],
+  ] as const)("%s: waits until the subscription's topic can be seen, and looks at it", async (code, state, words) => {
+    const clock = new VirtualClock();
+    let source: SourceTopic = { code: status[code], details: "Refused." };
+    const topic = open({ clock, sourceTopic: async () => source });
+    let opened = false;
+    void topic.open(new AbortController().signal).then(() => (opened = true));
+    await clock.advance(600_000);
+    expect([opened, topic.state]).toEqual([false, state]);
+    expect(topic.stateReason).toContain(words);
+    source = { topic: topicName };
+    await clock.advance(10_000);
+    expect([opened, topic.state]).toEqual([false, "MISCONFIGURED"]);
+    source = { topic: "projects/acme/topics/orders" };
+    await clock.advance(10_000);
+    expect([opened, topic.state]).toEqual([true, "ACTIVE"]);
+  });
+
+  test("goes on where nobody may see the subscription's topic", async () => {
+    const topic = open({ sourceTopic: async () => ({ code: status.PERMISSION_DENIED, details: "" }) });
     await topic.open(new AbortController().signal);
     expect(topic.state).toBe("ACTIVE");
   });
@@ -100,7 +125,7 @@ describe("opening", () => {
   test("ends when it is given up", async () => {
     const clock = new VirtualClock();
     const giveUp = new AbortController();
-    const opened = open({ clock, sourceTopic: async () => topicName }).open(giveUp.signal);
+    const opened = open({ clock, sourceTopic: async () => ({ topic: topicName }) }).open(giveUp.signal);
     await clock.advance(15_000);
     giveUp.abort();
     await opened;
