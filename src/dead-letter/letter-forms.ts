@@ -7,17 +7,33 @@ import { fits, maxAttributes } from "./attribute-limits.ts";
 import type { AddedAttributes, Attribute } from "./letter-attributes.ts";
 import { leaveOutAll, packAttributes } from "./packed-attributes.ts";
 
+/** What a letter says in place of the message is kept under the name with this in front. */
+const displacedPrefix = "millrace_original_";
+
+/**
+ * The attributes of a message that a letter carries on: those whose names the letter has a use for move aside. Of an earlier letter of
+ * ours they give way to what is said now.
+ */
+export function carriedAttributes(message: Attributes, added: AddedAttributes, isLetter: boolean): Attributes {
+  const ours = new Set([...added.least, ...added.needed, ...added.extras].map(([key]) => key));
+  const carried = new Map<string, string>();
+  for (const [key, value] of message) {
+    if (!ours.has(key)) carried.set(key, value);
+    else if (!isLetter) carried.set(displacedPrefix + key, value);
+  }
+  return carried;
+}
+
 /**
  * Yields the form to publish; then, should the topic refuse it, the next one; and so on. What would not be taken anyway is
  * left out, but for the last form, which is tried whatever its size.
  *
+ * @param original  what is carried on of the message's attributes
  * @param roomBytes how many bytes all attributes may take in the message's encoding
  */
-export function* letterForms(message: Attributes, added: AddedAttributes, roomBytes: number): Generator<Attributes> {
+export function* letterForms(original: Attributes, added: AddedAttributes, roomBytes: number): Generator<Attributes> {
   const { least, needed, extras } = added;
   const all = [...least, ...needed];
-  const ours = new Set([...all, ...extras].map(([key]) => key));
-  const original = new Map([...message].filter(([key]) => !ours.has(key)));
   const inPlace = withExtras(original, all, extras, roomBytes);
   yield* inPlace;
   if (original.size > 0) {

@@ -5,7 +5,7 @@ import type { Attributes } from "../message.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import { earlierLetter } from "./earlier-letter.ts";
 import { addedAttributes, type LetterOrigin } from "./letter-attributes.ts";
-import { letterForms } from "./letter-forms.ts";
+import { carriedAttributes, letterForms } from "./letter-forms.ts";
 
 export const publishPath = "/google.pubsub.v1.Publisher/Publish";
 
@@ -57,7 +57,8 @@ export function encodeLetter(
     earlier,
   };
   const rest = presentBytes(payload.length) + presentBytes(Buffer.byteLength(key));
-  const forms = letterForms(message, addedAttributes(subject, refusal, origin), maxMessageBytes - rest);
+  const added = addedAttributes(subject, refusal, origin);
+  const forms = letterForms(carriedAttributes(message, added, earlier !== undefined), added, maxMessageBytes - rest);
   const chosen = nth(forms, form);
   if (!chosen) return "spent";
   const letter = encodeEnvelope(chosen, key);

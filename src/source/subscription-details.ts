@@ -3,7 +3,7 @@ import * as grpc from "@grpc/grpc-js";
 import protobuf from "protobufjs";
 import { type Clock, pause } from "../lib/clock.ts";
 import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts";
-import { callUnary, detailsOf, plainDetails, routingHeader, statusOf } from "../lib/raw-call.ts";
+import { callUnary, detailsOf, routingHeader, statusOf } from "../lib/raw-call.ts";
 import { bytesTag, varintTag } from "../lib/wire-format.ts";
 import type { SubscriptionProperties } from "./pulled-batch.ts";
 import { WireCursor } from "./wire-cursor.ts";
@@ -78,7 +78,7 @@ export async function subscriptionDetails(
         return readSubscription(await callUnary(call));
       } catch (error) {
         const code = statusOf(error);
-        if (left === 1 || !passing.has(code)) return { code, details: plainDetails(detailsOf(error)) };
+        if (left === 1 || !passing.has(code)) return { code, details: detailsOf(error) };
         await pause(clock, retryMs, signal);
       }
     }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { letterForms } from "../../../src/dead-letter/letter-forms.ts";
+import { carriedAttributes, letterForms } from "../../../src/dead-letter/letter-forms.ts";
 
 const added = {
   least: [["l", "1"]],
@@ -29,9 +29,22 @@ describe("a letter within the limits", () => {
   test("without attributes has nothing to move", () => {
     expect(forms({})).toEqual([{ l: "1", n: "2", x: "3", y: "4" }, { l: "1", n: "2" }, { l: "1" }]);
   });
+});
 
-  test("never carries what an earlier letter said in place of what this one says", () => {
-    expect(forms({ a: "A", l: "old", n: "old", x: "old" })[1]).toEqual({ a: "A", l: "1", n: "2" });
+describe("of the attributes of a message, a letter carries on", () => {
+  const message = new Map(Object.entries({ a: "A", l: "old", n: "old", x: "old" }));
+
+  test("all, and what has the name of one of its own moves aside", () => {
+    expect(Object.fromEntries(carriedAttributes(message, added, false))).toEqual({
+      a: "A",
+      millrace_original_l: "old",
+      millrace_original_n: "old",
+      millrace_original_x: "old",
+    });
+  });
+
+  test("not what an earlier letter said in place of what this one says", () => {
+    expect(Object.fromEntries(carriedAttributes(message, added, true))).toEqual({ a: "A" });
   });
 });
 

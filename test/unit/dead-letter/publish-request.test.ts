@@ -76,6 +76,22 @@ describe("a letter", () => {
     expect(encoded(message, 4)).toBe("spent");
   });
 
+  test("of a message that Pub/Sub itself had dead-lettered keeps what Pub/Sub said", () => {
+    const attributes = {
+      CloudPubSubDeadLetterSourceDeliveryCount: "5",
+      CloudPubSubDeadLetterSourceSubscription: "invoices",
+      millrace_stage: "mine",
+    };
+    expect(decode("PubsubMessage", letter({ data: "x", attributes }))["attributes"]).toMatchObject({
+      CloudPubSubDeadLetterSourceDeliveryCount: "1",
+      CloudPubSubDeadLetterSourceSubscription: "orders",
+      millrace_stage: "transcode",
+      millrace_original_CloudPubSubDeadLetterSourceDeliveryCount: "5",
+      millrace_original_CloudPubSubDeadLetterSourceSubscription: "invoices",
+      millrace_original_millrace_stage: "mine",
+    });
+  });
+
   test("of a message that came back as a letter goes on counting, and ends at the limit", () => {
     const earlier = { millrace_error_code: "TYPE_MISMATCH", CloudPubSubDeadLetterSourceDeliveryCount: "4" };
     expect(decode("PubsubMessage", letter({ data: "x", attributes: earlier }))).toMatchObject({
