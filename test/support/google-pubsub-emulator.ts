@@ -39,43 +39,52 @@ export function findGooglePubSubEmulator(): Installation {
   return { jar };
 }
 
-/** Starts the emulator and waits until it answers CreateTopic. It keeps acked messages: hence the heap. */
+/** Another program may take the port while Java starts. */
+const maxStarts = 3;
+
+/** Starts the emulator and waits until it answers CreateTopic. */
 export async function startGooglePubSubEmulator(jar: string): Promise<GooglePubSubEmulator> {
+  for (let starts = 0; starts < maxStarts; starts++) {
+    const emulator = await startOnce(jar);
+    if (emulator) return emulator;
+  }
+  throw new Error(`Google's Pub/Sub emulator ended ${maxStarts} times before it answered`);
+}
+
+/** Undefined when it ends before it answers. It keeps acked messages: hence the heap. */
+async function startOnce(jar: string): Promise<GooglePubSubEmulator | undefined> {
   const port = await freePort();
   const emulator = spawn("java", ["-Xmx1g", "-jar", jar, "--host=127.0.0.1", `--port=${port}`], { stdio: "ignore" });
   const kill = (): boolean => emulator.kill("SIGKILL");
   process.once("exit", kill);
+  const stop = async (): Promise<void> => {
+    process.off("exit", kill);
+    if (emulator.exitCode !== null) return;
+    const ended = once(emulator, "exit");
+    kill();
+    await ended;
+  };
   const address = `127.0.0.1:${port}`;
   try {
-    await answers(address, emulator);
+    if (await answers(address, emulator)) return { address, stop };
   } catch (error) {
-    kill();
+    await stop();
     throw error;
   }
-  return {
-    address,
-    async stop() {
-      process.off("exit", kill);
-      if (emulator.exitCode !== null) return;
-      const ended = once(emulator, "exit");
-      kill();
-      await ended;
-    },
-  };
+  await stop();
+  return undefined;
 }
 
-async function answers(address: string, emulator: ChildProcess): Promise<void> {
+/** False when it has ended: whoever answers then is another program. */
+async function answers(address: string, emulator: ChildProcess): Promise<boolean> {
   const client = new PubSubClient(address);
+  const probe = async (): Promise<boolean> => {
+    if (emulator.exitCode !== null) return false;
+    await client.createTopic(`projects/started/topics/started-${process.pid}`);
+    return emulator.exitCode === null;
+  };
   try {
-    await eventually(
-      "Google's Pub/Sub emulator answers",
-      async () => {
-        if (emulator.exitCode !== null) throw new Error(`it ended with status ${emulator.exitCode}`);
-        await client.createTopic(`projects/started/topics/started-${process.pid}`);
-        return true;
-      },
-      startTimeoutMs,
-    );
+    return await eventually("Google's Pub/Sub emulator answers", probe, startTimeoutMs);
   } finally {
     client.close();
   }
