@@ -3,7 +3,8 @@
  * and not with single messages.
  *
  * While it has tripped, nothing more is taken. After a minute a sample is: the first hundred messages, or a window of them if that
- * is less. When the sample fares well, all is as before; else it waits again, twice as long, up to ten minutes.
+ * is less. When the sample fares well, all is as before; else it waits again, twice as long, up to ten minutes. A sample whose fate
+ * is not known after that pause is enlarged by another: what is held may be waiting for a message that can be written.
  */
 import type { Logger } from "pino";
 import { type Clock, pause } from "../lib/clock.ts";
@@ -120,16 +121,19 @@ export class RefusalBreaker implements Breaker {
   #sampleWhenDue(): void {
     if (this.state === "ACTIVE" || this.#sampling || this.#now < this.#sampleAtMs) return;
     this.#sampling = true;
-    this.#allowance = Math.min(this.#options.window, maxSample);
+    this.#allowance = this.#sample;
   }
 
-  /** Resolves when the sample is judged, or when `signal` is aborted. */
+  get #sample(): number {
+    return Math.min(this.#options.window, maxSample);
+  }
+
+  /** Resolves when the sample is judged, or has to be enlarged, or when `signal` is aborted. */
   async #verdict(signal: AbortSignal): Promise<void> {
-    const judged = Promise.withResolvers<void>();
-    this.#judged = judged.resolve;
-    signal.addEventListener("abort", this.#judged, { once: true });
-    await judged.promise;
-    signal.removeEventListener("abort", this.#judged);
+    const judged = new AbortController();
+    this.#judged = () => judged.abort();
+    await pause(this.#options.clock, this.#pauseMs, AbortSignal.any([judged.signal, signal]));
+    if (!judged.signal.aborted && !signal.aborted) this.#allowance = this.#sample;
   }
 
   #reason(): string {

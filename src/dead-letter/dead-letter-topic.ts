@@ -230,7 +230,7 @@ export class DeadLetterTopic implements DeadLetterQueue {
     const { topic, subscription, maxDeliveryAttempts } = this.#options;
     return notPublished(
       "circling",
-      `The message came back as a dead letter ${maxDeliveryAttempts} times ("deadLetter.maxDeliveryAttempts") and is given back from now on. Does ${topic} feed ${subscription}?`,
+      `The message is a dead letter that came back, and its count of deliveries has reached ${maxDeliveryAttempts} ("deadLetter.maxDeliveryAttempts"): it is given back from now on. Does ${topic} feed ${subscription}?`,
     );
   }
 
