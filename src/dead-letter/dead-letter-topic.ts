@@ -51,6 +51,8 @@ interface Round {
   readonly results: PublishResult[];
   /** A letter of the round is not published. */
   broken: boolean;
+  /** A request of the round was given up at the end: what comes behind it is not to be published before it. */
+  stopped: boolean;
 }
 
 /** What became of one request: the letters in it, and the first one behind it. */
@@ -140,7 +142,7 @@ export class DeadLetterTopic implements DeadLetterQueue {
       ({ letter }) => letter.batch.orderingKey(letter.message),
     );
     const rounds = [...byKey].map(([key, postings]) => {
-      const round: Round = { keyed: key !== "", results, broken: false };
+      const round: Round = { keyed: key !== "", results, broken: false, stopped: false };
       return this.#inTurn(key, () => this.#publishAll(round, postings));
     });
     await Promise.all(rounds);
@@ -169,7 +171,7 @@ export class DeadLetterTopic implements DeadLetterQueue {
   }
 
   async #publishAll(round: Round, postings: readonly Posting[]): Promise<void> {
-    for (let from = 0; from < postings.length && !this.#stop.signal.aborted;) {
+    for (let from = 0; from < postings.length && !round.stopped && !this.#stop.signal.aborted;) {
       const { result, sent, reached } = await this.#turns.take(() => this.#publishFrom(round, postings, from));
       await this.#note(round, result, sent);
       from = reached;
@@ -236,8 +238,10 @@ export class DeadLetterTopic implements DeadLetterQueue {
 
   /** One letter that the topic refuses does not keep the others of its request: it is searched for, and tried in another form. */
   async #note(round: Round, result: PublishResult, sent: readonly Posting[]): Promise<void> {
-    for (const { index } of sent) round.results[index] = result;
-    if (result.ok || result.why === "stopping") return;
+    round.stopped ||= !result.ok && result.why === "stopping";
+    // Letters that are searched through have their results later.
+    if (result.ok || round.stopped || sent.length === 1) for (const { index } of sent) round.results[index] = result;
+    if (result.ok || round.stopped) return;
     if (sent.length === 1) await this.#publishAll(round, [{ ...sent[0]!, form: sent[0]!.form + 1 }]);
     else {
       const half = sent.length >> 1;

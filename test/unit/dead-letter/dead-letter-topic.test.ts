@@ -324,6 +324,15 @@ describe("when the end is near", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("what stands behind letters of its key that are given up is not published before them", async () => {
+    server.failures.push({ code: status.NOT_FOUND, details: "" });
+    const topic = open();
+    topic.drain();
+    const results = await topic.publish(letters(...Array.from({ length: 1001 }, (_, i) => `key:${i}`)));
+    expect(new Set(results.map((result) => !result.ok && result.why))).toEqual(new Set(["stopping"]));
+    expect(server.messages).toEqual([]);
+  });
+
   test("an outage is still outlived", async () => {
     for (let k = 0; k < 3; k++) server.failures.push({ code: status.UNAVAILABLE, details: "" });
     const topic = open();
