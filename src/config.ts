@@ -147,7 +147,7 @@ export const pipelineSchema = map({
     maxDeliveryAttempts: whole(
       5,
       { min: 5, max: 100 },
-      "How often one message may be dead-lettered by this pipeline; one that comes back more often is held, so that dead letters never run in circles.",
+      "A dead letter that comes back with so many deliveries (CloudPubSubDeadLetterSourceDeliveryCount) is given back, not dead-lettered again, so that dead letters never run in circles.",
     ),
   }).prefault({}),
   breaker,
