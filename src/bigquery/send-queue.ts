@@ -32,6 +32,7 @@ export interface SendQueueEvents {
 
 export class SendQueue {
   readonly #options: SendQueueOptions;
+  readonly #events: SendQueueEvents;
   readonly #pool: RequestPool;
   readonly #gate: SendGate;
   readonly #waiting = new Queue<AppendRequest>();
@@ -43,6 +44,7 @@ export class SendQueue {
 
   constructor(options: SendQueueOptions, events: SendQueueEvents) {
     this.#options = options;
+    this.#events = events;
     this.#gate = new SendGate(options.clock, options.random);
     this.#pool = options.openPool({
       answered: (request, answer, connection) => {
@@ -194,6 +196,12 @@ export class SendQueue {
   #dispatchAfter(waitMs: number): void {
     this.#timer?.cancel();
     // When the answer to a probe is waited for, that answer goes on from here.
-    this.#timer = waitMs === Infinity ? undefined : this.#options.clock.setTimer(() => this.dispatch(), waitMs);
+    this.#timer = waitMs === Infinity ? undefined : this.#options.clock.setTimer(() => this.#gateOpens(), waitMs);
+  }
+
+  /** What waited may all be gone by now, and then nothing but this makes room for others. */
+  #gateOpens(): void {
+    this.dispatch();
+    this.#events.ready();
   }
 }

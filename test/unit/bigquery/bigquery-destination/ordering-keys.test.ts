@@ -152,6 +152,24 @@ describe("a request comes back", () => {
     expect(single.flatMap(({ rows }) => rows)).toEqual(["a1", "a2", "a3", "a4", "a5"]);
   });
 
+  test("over the schema, in parts: they are written anew as soon as the gate opens, though nothing is left of the parts", async () => {
+    const to = await rig.opened({ schemaRefreshIntervalMs: 86_400_000 });
+    const tooLarge = { error: { code: status.INVALID_ARGUMENT, message: "request too large" } };
+    rig.service.react = (request) => {
+      if (request.rows.length > 1 && request.schema === "row_a") return tooLarge;
+      if (request.schema !== "row_a") return stored;
+      rig.table = tableOf("b");
+      queueMicrotask(() => request.end({ code: status.INVALID_ARGUMENT, message: "schema mismatch" }));
+      return undefined;
+    };
+    // The table may be looked at again at once, so that the rows are given up before the gate opens.
+    await rig.clock.advance(3000);
+    const delivered = deliver(to, "a:a1", "a:a2");
+    await rig.clock.advance(10_000);
+    expect(fates(delivered)).toEqual(durable(2));
+    expect(rig.last()).toMatchObject({ schema: "row_b", rows: ["a1", "a2"] });
+  });
+
   test("over a lost connection, with several: it is written again before what comes later in its keys", async () => {
     const to = await rig.opened({ append: { ...wide, maxInFlight: 1, minConnections: 3, maxConnections: 3 } });
     deliver(to, "a:a1");
