@@ -46,6 +46,11 @@ export class KeyLanes {
     this.#clock = clock;
   }
 
+  /** Keys with messages without a fate. */
+  get size(): number {
+    return this.#lanes.size;
+  }
+
   /** A lane whose next message may become a row now; it stays the next one until `shift`. */
   get ready(): KeyLane | undefined {
     return this.#ready.first;

@@ -12,7 +12,7 @@ import type { Span } from "./spans.ts";
 export interface RowWriterOptions {
   readonly lanes: KeyLanes;
   readonly held: HeldMessages;
-  readonly observer: AppendObserver;
+  readonly observer: Pick<AppendObserver, "refused">;
   /** When a message with an ordering key is refused, what comes behind it in its key is given back. */
   readonly refusedHoldsKey: boolean;
   /** The table was seen after a moment of the wall clock, and not long ago. */
@@ -40,12 +40,16 @@ export class RowWriter {
 
   #takeOneByOne(span: Span, pending: PendingRows): void {
     const { delivery, to, final, sinceMs } = span;
+    const { lanes } = this.#options;
     for (; span.next < to; span.next++) {
       const message = span.next;
       const key = delivery.batch.orderingKey(message);
-      const lane = key === "" ? undefined : this.#options.lanes.of(key);
-      if (lane && this.#options.lanes.failed(key, delivery, message, sinceMs)) delivery.abandon(message);
-      else if (lane?.mustWait(pending)) lane.wait({ delivery, message, final });
+      if (key !== "" && lanes.failed(key, delivery, message, sinceMs)) {
+        delivery.abandon(message);
+        continue;
+      }
+      const lane = key === "" ? undefined : lanes.of(key);
+      if (lane?.mustWait(pending)) lane.wait({ delivery, message, final });
       else if (this.#transcode(delivery, message, message + 1, pending, final, lane) === message) {
         lane?.settle();
         return;
