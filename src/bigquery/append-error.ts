@@ -203,9 +203,16 @@ interface Words {
 
 /** Meanings that BigQuery, or gRPC itself, tells by words alone. */
 const words: readonly Words[] = [
+  // Of the request as a whole: a value may be too large as well, and so may what somebody uses of a quota.
   {
-    codes: [status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED],
-    pattern: /too large|larger than max|exceeds? the (?:maximum|limit)/i,
+    codes: [status.INVALID_ARGUMENT],
+    pattern:
+      /(?:request|message|payload) ?(?:size )?(?:is )?(?:too large|larger than max|exceeds the (?:limit|maximum))/i,
+    verdict: { kind: "split" },
+  },
+  {
+    codes: [status.RESOURCE_EXHAUSTED],
+    pattern: /message larger than max|request too large/i,
     verdict: { kind: "split" },
   },
   {

@@ -135,7 +135,11 @@ describe("what is told by words alone", () => {
   test.each([
     ["request", "INVALID_ARGUMENT", "AppendRows request too large: 19923131 limit 10485760", "split"],
     ["request", "INVALID_ARGUMENT", "MessageSize is too large. Max allow: 10000000 Actual: 12040940", "split"],
+    ["request", "INVALID_ARGUMENT", "Request payload size exceeds the limit: 10485760 bytes.", "split"],
+    ["request", "INVALID_ARGUMENT", "Field name: value exceeds the maximum length of 10", "isolate"],
+    ["request", "INVALID_ARGUMENT", "Numeric value is too large for column amount", "isolate"],
     ["stream", "RESOURCE_EXHAUSTED", "Received message larger than max (1048581 vs. 1048576)", "split"],
+    ["request", "RESOURCE_EXHAUSTED", "Project p exceeds the limit of concurrent connections", "quota"],
     [
       "request",
       "RESOURCE_EXHAUSTED",
