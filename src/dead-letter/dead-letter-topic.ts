@@ -184,9 +184,10 @@ export class DeadLetterTopic implements DeadLetterQueue {
     const result = await this.#memory.take(() => {
       const request = new PublishRequest(this.#options.topic);
       ({ sent, reached } = this.#fill(request, round, postings, from));
-      const done = sent.length === 0 ? Promise.resolve(published) : this.#sendUntilAnswered(request.bytes);
+      const { bytes } = request;
+      const done = sent.length === 0 ? Promise.resolve(published) : this.#sendUntilAnswered(bytes);
       // Kept for another try, and once more as gRPC's frame.
-      return { bytes: 2 * request.bytes.length, done };
+      return { bytes: 2 * bytes.length, done };
     });
     return { result, sent, reached };
   }
