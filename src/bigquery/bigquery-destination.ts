@@ -1,5 +1,5 @@
 /**
- * Messages into the rows of a BigQuery table, through the default stream of the Storage Write API.
+ * Messages into the rows of a BigQuery table, through the Storage Write API: the table's default stream, or streams of our own.
  *
  * What is guaranteed of order: rows of one ordering key are stored in the order of `deliver`, whatever fails on the way
  * (`key-lane.ts`). Of other rows nothing is: a request that BigQuery refuses is appended again behind those already sent.
