@@ -42,8 +42,10 @@ export class RowTrial {
     const writeStream = await this.#opened();
     if (writeStream === undefined) return unclear;
     const verdicts = await this.#append(requests, writeStream);
-    if (verdicts.length < requests.length) this.#writeStream = undefined;
-    return [...verdicts, ...unclear.slice(verdicts.length)];
+    const all = [...verdicts, ...unclear.slice(verdicts.length)];
+    // BigQuery forgets pending streams after a day, and with their table.
+    if (all.includes("unclear")) this.#writeStream = undefined;
+    return all;
   }
 
   close(): void {

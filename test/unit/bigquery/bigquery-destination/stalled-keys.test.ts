@@ -150,6 +150,16 @@ test("a bad row with nothing behind it waits: nothing can show what it is", asyn
   expect(rig.writeStreams.trials).toBe(0);
 });
 
+test("a pending stream that BigQuery has forgotten is followed by another", async () => {
+  const to = await rig.opened();
+  const gone = { error: { code: status.NOT_FOUND, message: "no such stream", storageError: 3 } };
+  rig.service.react = (request) => (request.openedTo.endsWith("pending0") ? gone : react(request));
+  const delivered = deliverBatch(to, keyed(["poison", "good"]));
+  await rig.clock.advance(10_000);
+  expect(fates(delivered)).toEqual(["ROW_REJECTED", "durable"]);
+  expect(rig.writeStreams.trials).toBe(2);
+});
+
 test("a trial without an answer is given up, and another comes with another stream; an end amidst one leaves nothing behind", async () => {
   const to = await rig.opened();
   rig.service.react = (request) => (isPending(request.openedTo) ? undefined : react(request));
