@@ -14,8 +14,8 @@ const kills = 50;
 /** Some 40 requests for the messages of one life, of which few are under way: a kill finds it at work. */
 const pipeline = { batch: { maxRows: 10, maxDelay: "5ms" }, append: { maxInFlight: 4, maxConnections: 1 } };
 const slowAppends = { method: "AppendRows", delayMs: 15 };
-/** After the row at which the moment lies: acks follow some hundred milliseconds later, and a kill may come between them as well. */
-const longestPauseMs = 200;
+/** After the row at which the moment lies: acks follow a little later, and a kill may come between them as well. */
+const longestPauseMs = 50;
 
 interface Run {
   readonly world: World;
