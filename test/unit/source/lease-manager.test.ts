@@ -83,6 +83,19 @@ describe("a batch", () => {
     expect(leases.size).toBe(0);
   });
 
+  test("that is closed while its extension is under way leaves no timer when the answer comes", async () => {
+    const { promise, resolve } = Promise.withResolvers<ParcelResult>();
+    answer = () => promise;
+    const leases = open();
+    hold(leases, batch("a"), 10);
+    await clock.advance(1000);
+    leases.close();
+    resolve(taken);
+    await clock.advance(0);
+    expect(story).toEqual(["1 a +10"]);
+    expect(clock.pending).toBe(0);
+  });
+
   test("that is held longer is extended nine seconds before its deadline, for nobody knows how long it was on its way", async () => {
     const leases = open();
     hold(leases, batch("a"), 10);
