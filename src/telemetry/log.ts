@@ -19,10 +19,29 @@ export function openLog(level: LogLevel, to: DestinationStream = pino.destinatio
   );
 }
 
-/** An error without what libraries attach to it (requests, headers): its kind, code, message, and the stack of a defect. */
+/**
+ * An error without what libraries attach to it (requests, headers): its kind, code, message, and the stack of a defect.
+ * Of a message that the engine or Node may have put together from a value, which may be a payload's, nothing is told.
+ */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error };
-  const { name, message, stack } = error;
+  const { name } = error;
   const code = "code" in error ? { code: error.code } : {};
-  return { type: name, ...code, message, ...(error instanceof MillraceError ? {} : { stack }) };
+  const message = mayQuoteValue(error) ? {} : { message: error.message };
+  if (error instanceof MillraceError) return { type: name, ...code, ...message };
+  return { type: name, ...code, ...message, stack: callsOf(error) };
+}
+
+/** `Unexpected token … in "{…"`, `Cannot convert 12e to a BigInt`, `Received type string ('…')` */
+function mayQuoteValue(error: Error): boolean {
+  if (error instanceof SyntaxError || error instanceof RangeError) return true;
+  return "code" in error && typeof error.code === "string" && error.code.startsWith("ERR_");
+}
+
+/** The stack without the message that it begins with. */
+function callsOf({ stack = "" }: Error): string[] {
+  return stack
+    .split("\n")
+    .filter((line) => /^ {4}at /.test(line))
+    .map((line) => line.trim());
 }
