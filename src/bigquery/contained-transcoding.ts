@@ -1,5 +1,6 @@
 /** Transcoding in which an exception costs no more than the message that raises it. */
 import type { Refusal } from "../errors.ts";
+import { stackFrames } from "../lib/stack-frames.ts";
 import type { MessageBatch } from "../message.ts";
 import type { Transcoded, Transcoder } from "../transcode/transcoder.ts";
 import type { RowBatch } from "../write/row-batch.ts";
@@ -85,8 +86,5 @@ class Exception {
 /** What may be logged of an exception: its class and where it was raised, never its words, which may quote a value. */
 export function traceOf(error: unknown): { readonly type: string; readonly trace: readonly string[] } {
   if (!(error instanceof Error)) return { type: typeof error, trace: [] };
-  const { message, stack = "" } = error;
-  const behindWords = stack.slice(Math.max(0, stack.indexOf(message)) + message.length);
-  const frames = behindWords.split("\n").filter((line) => /^\s+at /.test(line));
-  return { type: error.constructor.name, trace: frames.map((line) => line.trim()) };
+  return { type: error.constructor.name, trace: stackFrames(error) };
 }

@@ -2,6 +2,7 @@
 import type { DestinationStream, Logger } from "pino";
 import { pino } from "pino";
 import { MillraceError } from "../errors.ts";
+import { stackFrames } from "../lib/stack-frames.ts";
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
@@ -29,19 +30,11 @@ function describeError(error: unknown): object {
   const code = "code" in error ? { code: error.code } : {};
   const message = mayQuoteValue(error) ? {} : { message: error.message };
   if (error instanceof MillraceError) return { type: name, ...code, ...message };
-  return { type: name, ...code, ...message, stack: callsOf(error) };
+  return { type: name, ...code, ...message, stack: stackFrames(error) };
 }
 
 /** `Unexpected token … in "{…"`, `Cannot convert 12e to a BigInt`, `Received type string ('…')` */
 function mayQuoteValue(error: Error): boolean {
   if (error instanceof SyntaxError || error instanceof RangeError) return true;
   return "code" in error && typeof error.code === "string" && error.code.startsWith("ERR_");
-}
-
-/** The stack without the message that it begins with. */
-function callsOf({ stack = "" }: Error): string[] {
-  return stack
-    .split("\n")
-    .filter((line) => /^ {4}at /.test(line))
-    .map((line) => line.trim());
 }
