@@ -1,5 +1,5 @@
 /** From the text of a configuration file to a checked configuration, or to a report of every fault in it. */
-import { configSchema, type EndpointTexts, type PipelineConfig, pipelineSchema, type ServiceConfig } from "./config.ts";
+import { configSchema, type PipelineConfig, pipelineSchema, type ServiceConfig } from "./config.ts";
 import { SetupError } from "./errors.ts";
 import { checkText, type Settings, withoutNulls } from "./options/checked-file.ts";
 import { parseEndpoint } from "./lib/endpoint-address.ts";
@@ -9,6 +9,7 @@ import { FaultReport, type FileFault, schemaFaults } from "./options/fault-repor
 import { readText } from "./lib/read-file.ts";
 import { plainValue } from "./options/yaml-file.ts";
 import type { MappingOptions } from "./mapping/mapping-plan.ts";
+import type { EndpointTexts } from "./outside-options.ts";
 
 /** A checked configuration. */
 export interface Config {

@@ -5,8 +5,6 @@
  * In a checked configuration durations are milliseconds and sizes are bytes, whatever unit the file gave them in.
  */
 import { z } from "zod";
-import { MillraceError } from "./errors.ts";
-import { parseEndpoint } from "./lib/endpoint-address.ts";
 import {
   choice,
   duration,
@@ -21,7 +19,7 @@ import {
   text,
   whole,
 } from "./options/option.ts";
-import { parseTableReference, type TableReference } from "./schema/table-reference.ts";
+import { endpointTexts, resource, tableName } from "./outside-options.ts";
 
 const bigquery = map({
   table: tableName("Table that the rows go to."),
@@ -209,15 +207,6 @@ const service = map({
   }).prefault({}),
 });
 
-const endpointTexts = map({
-  pubsub: endpoint("Pub/Sub, gRPC. Without it counts PUBSUB_EMULATOR_HOST, then pubsub.googleapis.com."),
-  bigquery: endpoint("BigQuery, REST. Without it counts BIGQUERY_EMULATOR_HOST, then bigquery.googleapis.com."),
-  bigqueryStorage: endpoint(
-    "BigQuery Storage Write API, gRPC. Without it counts BIGQUERY_STORAGE_EMULATOR_HOST, then bigquerystorage.googleapis.com.",
-  ),
-  insecure: flag("Allows plaintext to other hosts than this machine. A plaintext endpoint never gets credentials."),
-}).superRefine(refuseBadAddresses, { when: isMap });
-
 export const configSchema = map({
   pipelines: z
     .array(pipelineSchema, expected("a list of pipelines", "a list"))
@@ -230,43 +219,6 @@ export const configSchema = map({
 /** One pipeline; durations in milliseconds, sizes in bytes. */
 export type PipelineConfig = z.output<typeof pipelineSchema>;
 export type ServiceConfig = z.output<typeof service>;
-/** Endpoints as the file gives them. */
-export type EndpointTexts = z.output<typeof endpointTexts>;
-
-function tableName(description: string): z.ZodPipe<z.ZodString, z.ZodTransform<TableReference, string>> {
-  const form = "a table: P.D.T, P:D.T or projects/P/datasets/D/tables/T";
-  return z
-    .string(expected(form))
-    .transform((name, context) => {
-      try {
-        return parseTableReference(name);
-      } catch (error) {
-        if (!(error instanceof MillraceError)) throw error;
-        context.addIssue({ code: "custom", message: `expected ${form}` });
-        return z.NEVER;
-      }
-    })
-    .meta({ description, form: "P.D.T, P:D.T or projects/P/datasets/D/tables/T" });
-}
-
-/** A Pub/Sub resource name. The last part has 3 to 255 characters, begins with a letter and not with "goog". */
-function resource(kind: "subscriptions" | "topics", description: string): z.ZodString {
-  const letter = kind === "topics" ? "T" : "S";
-  const pattern = new RegExp(`^projects/[^/\\s]+/${kind}/(?!goog)[A-Za-z][A-Za-z0-9._~+%-]{2,254}$`);
-  return text(pattern, `projects/P/${kind}/${letter}`, description);
-}
-
-function endpoint(description: string): z.ZodExactOptional<z.ZodString> {
-  return z.string(expected("host:port or a URL")).exactOptional().meta({ description, form: "host:port or URL" });
-}
-
-function refuseBadAddresses(texts: EndpointTexts, context: z.RefinementCtx): void {
-  for (const name of ["pubsub", "bigquery", "bigqueryStorage"] as const) {
-    const text = texts[name];
-    const endpoint = typeof text === "string" ? parseEndpoint(text, { insecure: texts.insecure }) : undefined;
-    if (typeof endpoint === "string") context.addIssue({ code: "custom", path: [name], message: endpoint });
-  }
-}
 
 /** For `refine`: one number of a map is not above another. Holds when one of the two has a fault of its own. */
 function notAbove<K extends string>(low: K, high: K): (value: Readonly<Record<K, number>>) => boolean {

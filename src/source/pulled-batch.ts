@@ -1,37 +1,28 @@
 /**
- * A StreamingPullResponse as it came: one buffer, and per message the few offsets that everybody needs.
+ * A StreamingPullResponse as it came: one buffer, and where the messages lie in it.
  * Ids, times and attributes are read from the buffer when somebody asks for them.
  */
 import { bytesTag, varintTag } from "../lib/wire-format.ts";
 import type { Attributes, MessageBatch } from "../message.ts";
+import {
+  ackIdEnd,
+  ackIdStart,
+  attempt,
+  attributes,
+  dataEnd,
+  dataStart,
+  layOut,
+  messageEnd,
+  messageId,
+  messageStart,
+  orderingKey,
+  publishTime,
+  type ResponseLayout,
+  slots,
+  type SubscriptionProperties,
+} from "./response-layout.ts";
 import { WireCursor } from "./wire-cursor.ts";
 
-/** Offsets kept per message; each names a slot of the row that belongs to the message. */
-const messageStart = 0;
-const messageEnd = 1;
-const dataStart = 2;
-const dataEnd = 3;
-const ackIdStart = 4;
-const ackIdEnd = 5;
-const attempt = 6;
-const slots = 7;
-
-/** StreamingPullResponse */
-const receivedMessages = bytesTag(1);
-const subscriptionProperties = bytesTag(4);
-/** SubscriptionProperties */
-const exactlyOnceDeliveryEnabled = varintTag(1);
-const messageOrderingEnabled = varintTag(2);
-/** ReceivedMessage */
-const ackId = bytesTag(1);
-const message = bytesTag(2);
-const deliveryAttempt = varintTag(3);
-/** PubsubMessage */
-const data = bytesTag(1);
-const attributes = bytesTag(2);
-const messageId = bytesTag(3);
-const publishTime = bytesTag(4);
-const orderingKey = bytesTag(5);
 /** A map's entry */
 const entryKey = bytesTag(1);
 const entryValue = bytesTag(2);
@@ -40,19 +31,6 @@ const seconds = varintTag(1);
 const nanos = varintTag(2);
 
 const noAttributes: Attributes = new Map();
-
-/** What a subscription promises. */
-export interface SubscriptionProperties {
-  /** Acks are confirmed, and a message that is held is not delivered again (PULL-01). */
-  readonly exactlyOnce: boolean;
-  /** Messages of an ordering key are delivered in order (ORDER-01). */
-  readonly ordered: boolean;
-}
-
-/** Grows to the largest response; a batch gets a copy of the part it needs. */
-let scratch = new Int32Array(slots * 1024);
-/** Whether a message of the response that is being walked has an ordering key. */
-let sawOrderingKey = false;
 
 export class PulledBatch implements MessageBatch {
   readonly bytes: Buffer;
@@ -64,16 +42,12 @@ export class PulledBatch implements MessageBatch {
   readonly generation: number;
   readonly #offsets: Int32Array;
 
-  private constructor(
-    bytes: Buffer,
-    offsets: Int32Array,
-    terms: Pick<PulledBatch, "hasOrderingKeys" | "properties" | "generation">,
-  ) {
+  private constructor(bytes: Buffer, { offsets, hasOrderingKeys, properties }: ResponseLayout, generation: number) {
     this.bytes = bytes;
     this.length = offsets.length / slots;
-    this.hasOrderingKeys = terms.hasOrderingKeys;
-    this.properties = terms.properties;
-    this.generation = terms.generation;
+    this.hasOrderingKeys = hasOrderingKeys;
+    this.properties = properties;
+    this.generation = generation;
     this.#offsets = offsets;
   }
 
@@ -84,19 +58,7 @@ export class PulledBatch implements MessageBatch {
    * @throws MalformedResponse when the bytes are no such response
    */
   static parse(bytes: Buffer, generation = 0): PulledBatch {
-    const cursor = new WireCursor(bytes);
-    const end = bytes.length;
-    let count = 0;
-    let properties: SubscriptionProperties | undefined;
-    sawOrderingKey = false;
-    while (cursor.position < end) {
-      const tag = cursor.varint32(end);
-      if (tag === receivedMessages) readReceivedMessage(cursor, cursor.part(end), slots * count++);
-      else if (tag === subscriptionProperties) properties = readProperties(cursor, cursor.part(end));
-      else cursor.skip(tag, end);
-    }
-    const hasOrderingKeys = sawOrderingKey;
-    return new PulledBatch(bytes, scratch.slice(0, slots * count), { hasOrderingKeys, properties, generation });
+    return new PulledBatch(bytes, layOut(bytes), generation);
   }
 
   /**
@@ -107,7 +69,8 @@ export class PulledBatch implements MessageBatch {
   pick(kept: readonly number[]): PulledBatch {
     const offsets = new Int32Array(slots * kept.length);
     for (const [k, i] of kept.entries()) offsets.set(this.#offsets.subarray(i * slots, (i + 1) * slots), k * slots);
-    return new PulledBatch(this.bytes, offsets, this);
+    const { hasOrderingKeys, properties } = this;
+    return new PulledBatch(this.bytes, { offsets, hasOrderingKeys, properties }, this.generation);
   }
 
   get byteLength(): number {
@@ -194,63 +157,6 @@ export class PulledBatch implements MessageBatch {
     const end = seek(cursor, tag, this.#messageEnd(i));
     return end < 0 ? "" : this.bytes.toString("utf8", cursor.position, end);
   }
-}
-
-function readProperties(cursor: WireCursor, end: number): SubscriptionProperties {
-  let [exactlyOnce, ordered] = [false, false];
-  while (cursor.position < end) {
-    const tag = cursor.varint32(end);
-    if (tag === exactlyOnceDeliveryEnabled) exactlyOnce = cursor.varint32(end) !== 0;
-    else if (tag === messageOrderingEnabled) ordered = cursor.varint32(end) !== 0;
-    else cursor.skip(tag, end);
-  }
-  return { exactlyOnce, ordered };
-}
-
-function readReceivedMessage(cursor: WireCursor, end: number, row: number): void {
-  if (row + slots > scratch.length) growScratch();
-  scratch.fill(0, row, row + slots);
-  while (cursor.position < end) {
-    const tag = cursor.varint32(end);
-    if (tag === ackId) {
-      const partEnd = cursor.part(end);
-      scratch[row + ackIdStart] = cursor.position;
-      scratch[row + ackIdEnd] = partEnd;
-      cursor.position = partEnd;
-    } else if (tag === message) readMessage(cursor, cursor.part(end), row);
-    else if (tag === deliveryAttempt) scratch[row + attempt] = cursor.varint32(end);
-    else cursor.skip(tag, end);
-  }
-}
-
-/** Goes through the whole message, so that what is read lazily later is known to be well formed. */
-function readMessage(cursor: WireCursor, end: number, row: number): void {
-  scratch[row + messageStart] = cursor.position;
-  scratch[row + messageEnd] = end;
-  while (cursor.position < end) {
-    const tag = cursor.varint32(end);
-    if (tag === data) {
-      const partEnd = cursor.part(end);
-      scratch[row + dataStart] = cursor.position;
-      scratch[row + dataEnd] = partEnd;
-      cursor.position = partEnd;
-    } else if (tag === attributes || tag === publishTime) checkFields(cursor, cursor.part(end));
-    else if (tag === orderingKey) {
-      const partEnd = cursor.part(end);
-      sawOrderingKey ||= partEnd > cursor.position;
-      cursor.position = partEnd;
-    } else cursor.skip(tag, end);
-  }
-}
-
-function checkFields(cursor: WireCursor, end: number): void {
-  while (cursor.position < end) cursor.skip(cursor.varint32(end), end);
-}
-
-function growScratch(): void {
-  const grown = new Int32Array(scratch.length * 2);
-  grown.set(scratch);
-  scratch = grown;
 }
 
 /** Moves to the next length-delimited field with this tag. Returns the offset behind it, or -1 when there is none. */

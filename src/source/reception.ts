@@ -7,7 +7,8 @@ import type { Arrivals } from "./arrivals.ts";
 import type { KeyReturns } from "./key-returns.ts";
 import type { Grant, LeaseManager } from "./lease-manager.ts";
 import type { OrderedSettlements } from "./ordered-settlements.ts";
-import type { PulledBatch, SubscriptionProperties } from "./pulled-batch.ts";
+import type { PulledBatch } from "./pulled-batch.ts";
+import type { SubscriptionProperties } from "./response-layout.ts";
 import type { SubscriberRequests } from "./subscriber-requests.ts";
 
 export interface ReceptionOptions {

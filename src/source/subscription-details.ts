@@ -5,7 +5,7 @@ import { type Clock, pause } from "../lib/clock.ts";
 import { type Credentials, type Endpoint, openClient } from "../lib/endpoint.ts";
 import { callUnary, detailsOf, routingHeader, statusOf } from "../lib/raw-call.ts";
 import { bytesTag, varintTag } from "../lib/wire-format.ts";
-import type { SubscriptionProperties } from "./pulled-batch.ts";
+import type { SubscriptionProperties } from "./response-layout.ts";
 import { WireCursor } from "./wire-cursor.ts";
 
 export interface SubscriptionDetailsOptions {
