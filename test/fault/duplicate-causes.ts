@@ -21,8 +21,11 @@ export function causesOf(script: TrialScript, world: World): Cause[] {
     const { republished } = world;
     causes.push(all("published again with the new subscription", { rows: republished, letters: republished }));
   }
-  if ((faults.bigquery ?? []).some(losesAnswer) && pipeline.delivery !== "exactlyOnce") {
-    causes.push(all("the answer to an append was lost", { rows: messages }));
+  if ((faults.bigquery ?? []).some(losesAnswer)) {
+    // Write streams go with their table, and with them the offsets that tell what is written.
+    const { rowsOfTwoTables } = world.ledger;
+    if (pipeline.delivery !== "exactlyOnce") causes.push(all("the answer to an append was lost", { rows: messages }));
+    else if (has("recreateTable")) causes.push(all("the table went before the answer", { rows: rowsOfTwoTables }));
   }
   if ((faults.pubsub ?? []).some((fault) => fault.method === "Publish" && losesAnswer(fault))) {
     causes.push(all("the answer to a publish was lost", { letters: messages }));

@@ -13,6 +13,8 @@ export interface Entry {
   /** Empty when the message has none. */
   readonly key: string;
   rows: number;
+  /** Tables that it stands in: one that is dropped counts. */
+  tables: number;
   letters: number;
   /** How often it was written, but not acked, when a process was killed: so often it may be written once more. */
   cutOff: number;
@@ -38,18 +40,19 @@ export class Ledger {
   /** @param more members of the payload */
   publish(kind: Kind, key = "", more: object = {}): { readonly data: string; readonly orderingKey: string } {
     const number = this.#entries.length;
-    this.#entries.push({ number, kind, key, rows: 0, letters: 0, cutOff: 0 });
+    this.#entries.push({ number, kind, key, rows: 0, tables: 0, letters: 0, cutOff: 0 });
     const name = kind === "refused" ? refusedText : `name ${number}`;
     const data = JSON.stringify({ id: kind === "unreadable" ? `n${number}` : number, name, ...more });
     return { data, orderingKey: key };
   }
 
   /** Takes the rows of the table, in its order. A table that is dropped is told before. */
-  takeRows(ids: Iterable<number>): void {
+  takeRows(ids: readonly number[]): void {
     for (const id of ids) {
       const entry = this.#entry(id);
       if (entry.rows++ === 0) this.#firstRows.push(entry);
     }
+    for (const id of new Set(ids)) this.#entry(id).tables++;
   }
 
   takeLetters(payloads: Iterable<string>): void {
@@ -81,6 +84,11 @@ export class Ledger {
   /** Rows beyond the first of each message, and how many of them killed processes explain. */
   get extraRows(): Extra {
     return this.#extra(({ rows }) => rows);
+  }
+
+  /** Rows in a table whose messages stand in a dropped one, too. */
+  get rowsOfTwoTables(): number {
+    return this.#entries.reduce((sum, { tables }) => sum + Math.max(tables - 1, 0), 0);
   }
 
   /** Letters beyond the first of each message, and how many of them killed processes explain. */
