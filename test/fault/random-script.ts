@@ -21,7 +21,7 @@ export function randomScript(seed: number): TrialScript {
     publishMs,
     faults: {
       pubsub: times(choose(0, 3), () => randomPubSubFault(choose)),
-      bigquery: times(choose(0, 4), () => randomBigQueryFault(choose)),
+      bigquery: withOneQuota(times(choose(0, 4), () => randomBigQueryFault(choose))),
     },
     events: times(chance(choose, 60) ? choose(1, 3) : 0, () => ({
       atMs: choose(300, publishMs + 1500),
@@ -96,4 +96,18 @@ function randomBigQueryFault(choose: Choose): Fault {
     { goaway: true },
   ]);
   return { method: "AppendRows", ...timing, ...effect };
+}
+
+/** Pauses double with each call that a quota refuses: nine of them in a row would take eight minutes. */
+function withOneQuota(faults: readonly Fault[]): Fault[] {
+  const first = faults.find(refusesByQuota);
+  return faults.map((fault): Fault => {
+    if (fault === first || !refusesByQuota(fault)) return fault;
+    const status = "UNAVAILABLE";
+    return fault.error ? { ...fault, error: { ...fault.error, status } } : { ...fault, status };
+  });
+}
+
+function refusesByQuota({ method, call, status, error }: Fault): boolean {
+  return method === "AppendRows" && call !== undefined && (status ?? error?.status) === "RESOURCE_EXHAUSTED";
 }
