@@ -11,6 +11,9 @@ export interface Cause {
   readonly letters: number;
 }
 
+/** One fault meets the same rows or letter so often at most: its calls are few, or its time is too short for more attempts. */
+const timesPerFault = 5;
+
 /** What a trial has in it, beside killed processes, that can double a row or a letter under the promises of its options. */
 export function causesOf(script: TrialScript, world: World): Cause[] {
   const { pipeline, messages, faults, events } = script;
@@ -21,14 +24,20 @@ export function causesOf(script: TrialScript, world: World): Cause[] {
     const { republished } = world;
     causes.push(all("published again with the new subscription", { rows: republished, letters: republished }));
   }
-  if ((faults.bigquery ?? []).some(losesAnswer)) {
+  const lostAppends = (faults.bigquery ?? []).filter(losesAnswer).length;
+  if (lostAppends > 0) {
     // Write streams go with their table, and with them the offsets that tell what is written.
     const { rowsOfTwoTables } = world.ledger;
-    if (pipeline.delivery !== "exactlyOnce") causes.push(all("the answer to an append was lost", { rows: messages }));
+    const rows = messages * timesPerFault * lostAppends;
+    if (pipeline.delivery !== "exactlyOnce") causes.push(all("the answer to an append was lost", { rows }));
     else if (has("recreateTable")) causes.push(all("the table went before the answer", { rows: rowsOfTwoTables }));
   }
-  if ((faults.pubsub ?? []).some((fault) => fault.method === "Publish" && losesAnswer(fault))) {
-    causes.push(all("the answer to a publish was lost", { letters: messages }));
+  const lostPublishes = (faults.pubsub ?? []).filter(
+    (fault) => fault.method === "Publish" && losesAnswer(fault),
+  ).length;
+  if (lostPublishes > 0) {
+    const letters = messages * timesPerFault * lostPublishes;
+    causes.push(all("the answer to a publish was lost", { letters }));
   }
   const redelivers = (faults.pubsub ?? []).some(({ method }) => method !== "Publish") || has("cutPubSub");
   // What was settled before a restart is not known after it.

@@ -180,7 +180,7 @@ function judge(script: TrialScript, world: World, watch: RequestWatch, before: r
     ...complain("written before an earlier one of its key", ledger.disordered),
     ...unexplained("rows", extraRows, causes),
     ...unexplained("letters", extraLetters, causes),
-    ...tooMany(script, watch),
+    ...tooMany(script, world.republished, watch),
   ];
   if (world.rssMax > maxRss) problems.push(`the process took ${Math.round(world.rssMax / 2 ** 20)} MB`);
   return {
@@ -225,7 +225,9 @@ function namesOf(causes: readonly Cause[], rows: Extra, letters: Extra): string[
 }
 
 /** Nothing spins: requests go with messages and with time. */
-function tooMany({ messages, refused }: TrialScript, { totals, seconds }: RequestWatch): string[] {
+function tooMany(script: TrialScript, republished: number, { totals, seconds }: RequestWatch): string[] {
+  const { refused } = script;
+  const messages = script.messages + republished;
   const perMessage = 2 * messages + 50 * seconds;
   const limits = new Map([["AppendRows", perMessage + 16 * refused] as const]);
   return [...totals].flatMap(([method, count]) => {
