@@ -5,7 +5,7 @@ import { LimitedLog } from "../lib/limited-log.ts";
 import type { Fates } from "../message.ts";
 import { AwayMessages } from "./away-messages.ts";
 import type { FlowControl } from "./flow-control.ts";
-import { KeyReturns } from "./key-returns.ts";
+import { ReturnsByGeneration } from "./key-returns.ts";
 import { LeaseManager, type LeaseOptions, type Settlement } from "./lease-manager.ts";
 import { OrderedSettlements } from "./ordered-settlements.ts";
 import type { LeaseEnd, PullObserver } from "./pull-observer.ts";
@@ -38,7 +38,7 @@ const leaseEnds: Readonly<Record<LeaseEnd, string>> = {
 export class HeldBatches {
   readonly #options: HeldBatchesOptions;
   readonly leases: LeaseManager<PulledBatch>;
-  readonly returns = new KeyReturns();
+  readonly returns = new ReturnsByGeneration();
   readonly ordered: OrderedSettlements;
   readonly #away: AwayMessages;
   readonly #log: LimitedLog;

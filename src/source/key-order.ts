@@ -31,12 +31,10 @@ export interface Place<B> {
 /** A message of a key is given back, and with it all that is held of its key behind it, told already or not. */
 export interface KeyReturn<B> {
   readonly key: string;
-  /** All of them, in order. */
+  /** All of them, in order; for each batch of theirs there will be one telling. */
   readonly places: readonly Place<B>[];
   /** When the first of them may be delivered again, on the monotonic clock. */
   readonly backAt: number;
-  /** So many tellings will tell of them. */
-  readonly tellings: number;
 }
 
 /** What follows from the fate of a batch. */
@@ -144,7 +142,7 @@ export class KeyOrder<B extends KeyedBatch> {
     draft.keysBack.push(key);
     if (doomedUntil !== undefined) return;
     for (const behind of queue.slice(at + 1)) places.push(...doom(behind, backAt));
-    course.returns.push({ key, places, backAt, tellings: queue.length - at });
+    course.returns.push({ key, places, backAt });
   }
 
   #telling(held: Held<B>, { acks, backAt, keysBack }: Draft): Telling<B> {

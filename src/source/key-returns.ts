@@ -119,3 +119,24 @@ export class KeyReturns {
     for (const key of this.#keys.keys()) this.#expectedOf(key, now);
   }
 }
+
+/**
+ * The same apart for each of the subscriptions that have had the name: one that was deleted delivers nothing again, and what
+ * was given back to it must not be waited for.
+ */
+export class ReturnsByGeneration {
+  #generation = 0;
+  #returns = new KeyReturns();
+  #before = new KeyReturns();
+
+  /** @param generation counts the subscriptions of the name; of those before the last two nothing is known */
+  of(generation: number): KeyReturns {
+    if (generation > this.#generation) {
+      this.#before = generation === this.#generation + 1 ? this.#returns : new KeyReturns();
+      this.#returns = new KeyReturns();
+      this.#generation = generation;
+    }
+    if (generation === this.#generation) return this.#returns;
+    return generation === this.#generation - 1 ? this.#before : new KeyReturns();
+  }
+}

@@ -1,7 +1,7 @@
 /** Settles batches with ordering keys: what is told to the service of each key keeps the order of its messages. */
 import type { Clock } from "../lib/clock.ts";
-import { KeyOrder, type Telling } from "./key-order.ts";
-import type { KeyReturns } from "./key-returns.ts";
+import { KeyOrder, type KeyReturn, type Telling } from "./key-order.ts";
+import type { ReturnsByGeneration } from "./key-returns.ts";
 import type { LeaseManager, Settlement } from "./lease-manager.ts";
 import type { PulledBatch } from "./pulled-batch.ts";
 import type { SubscriberRequests } from "./subscriber-requests.ts";
@@ -22,7 +22,7 @@ export interface OrderedSettlementsOptions {
   readonly clock: Clock;
   readonly requests: Pick<SubscriberRequests, "tell">;
   readonly leases: Pick<LeaseManager<PulledBatch>, "leaveOut">;
-  readonly returns: KeyReturns;
+  readonly returns: Pick<ReturnsByGeneration, "of">;
   /** @param nacks message index → pause in milliseconds */
   readonly onGivenBack: (nacks: ReadonlyMap<number, number>) => void;
 }
@@ -54,15 +54,22 @@ export class OrderedSettlements {
     this.#settling.set(batch, { settlement, parts: [], done });
     const now = this.#options.clock.monotonic();
     const { tellings, returns } = this.#order.settle(batch, nacks, now);
-    for (const { key, places, backAt, tellings: groups } of returns) {
-      const ids = places.map((place) => place.batch.messageId(place.i));
-      this.#options.returns.giveBack(key, ids, backAt, groups, now);
-    }
+    for (const keyReturn of returns) this.#expectAgain(keyReturn, now);
     for (const telling of tellings) {
       this.#settling.get(telling.batch)!.parts.push(this.#tell(telling, now));
       if (telling.complete) void this.#complete(telling.batch);
     }
     return done.promise;
+  }
+
+  /** What goes back may lie in batches of different subscriptions of the name. */
+  #expectAgain({ key, places, backAt }: KeyReturn<PulledBatch>, now: number): void {
+    const byGeneration = Map.groupBy(places, ({ batch }) => batch.generation);
+    for (const [generation, those] of byGeneration) {
+      const ids = those.map(({ batch, i }) => batch.messageId(i));
+      const groups = new Set(those.map(({ batch }) => batch)).size;
+      this.#options.returns.of(generation).giveBack(key, ids, backAt, groups, now);
+    }
   }
 
   async #tell({ batch, acks, backAt, keysBack }: Telling<PulledBatch>, now: number): Promise<void> {
@@ -74,7 +81,7 @@ export class OrderedSettlements {
     const isBack = await requests.tell(batch, acks, nacks, triedFrom(settlement, now), true);
     leases.leaveOut(batch, acks);
     const atLatest = clock.monotonic() + (isBack ? 0 : maxLeaseMs);
-    for (const key of keysBack) returns.returned(key, atLatest);
+    for (const key of keysBack) returns.of(batch.generation).returned(key, atLatest);
   }
 
   async #complete(batch: PulledBatch): Promise<void> {

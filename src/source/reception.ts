@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../lib/clock.ts";
 import type { Arrivals } from "./arrivals.ts";
-import type { KeyReturns } from "./key-returns.ts";
+import type { ReturnsByGeneration } from "./key-returns.ts";
 import type { Grant, LeaseManager } from "./lease-manager.ts";
 import type { OrderedSettlements } from "./ordered-settlements.ts";
 import type { PulledBatch } from "./pulled-batch.ts";
@@ -17,7 +17,7 @@ export interface ReceptionOptions {
   readonly leases: LeaseManager<PulledBatch>;
   readonly arrivals: Arrivals<PulledBatch>;
   readonly settlements: Pick<OrderedSettlements, "add">;
-  readonly returns: KeyReturns;
+  readonly returns: Pick<ReturnsByGeneration, "of">;
   /** How many messages have come and are held, with those that wait for their receipt. */
   readonly heldMessages: () => number;
   /** Messages are not handed on. @param bytes as `messageBytes` */
@@ -106,7 +106,8 @@ export class Reception {
 
   /** @param leaseEnd what is not ours comes again by then */
   #sort(batch: PulledBatch, keyed: boolean, missing: ReadonlySet<number>, leaseEnd: number): Sorted {
-    const { clock, returns } = this.#options;
+    const { clock } = this.#options;
+    const returns = this.#options.returns.of(batch.generation);
     const now = clock.monotonic();
     const sorted: Sorted = { kept: [], early: new Map() };
     for (let i = 0; i < batch.length; i++) {
@@ -124,7 +125,8 @@ export class Reception {
 
   /** What cannot be given back comes again when its lease ends. */
   #giveBack(batch: PulledBatch, early: ReadonlyMap<number, number>, leaseEnd: number): void {
-    const { requests, returns, onGivenBack } = this.#options;
+    const { requests, onGivenBack } = this.#options;
+    const returns = this.#options.returns.of(batch.generation);
     const bySeconds = Map.groupBy(early.keys(), (i) => Math.ceil(early.get(i)! / 1000));
     for (const [seconds, messages] of bySeconds) {
       void requests.release(batch, messages, seconds).then(({ untaken }) => {

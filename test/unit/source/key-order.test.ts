@@ -35,7 +35,8 @@ function told({ tellings }: Settled<Batch>): string[] {
 
 /** `a: a1 a2@500 in 3` for messages of key `a` that come back from 500 on, in three tellings. */
 function returned({ returns }: Settled<Batch>): string[] {
-  return returns.map(({ key, places, backAt, tellings }) => {
+  return returns.map(({ key, places, backAt }) => {
+    const tellings = new Set(places.map(({ batch }) => batch)).size;
     const names = places.map(({ batch, i }) => batch.names[i]).join(" ");
     return `${key}: ${names}@${backAt} in ${tellings}`;
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { KeyReturns } from "../../../src/source/key-returns.ts";
+import { KeyReturns, ReturnsByGeneration } from "../../../src/source/key-returns.ts";
 
 const minute = 60_000;
 
@@ -159,5 +159,26 @@ describe("a message that was on its way and is not ours", () => {
     expect(returns.admit("k", "m2", 2000)).toBe(3000);
     expect(returns.admit("k", "m2", 90_000 + minute - 1)).toBe(90_000 + minute + 999);
     expect(returns.admit("k", "m2", 90_000 + minute)).toBeUndefined();
+  });
+});
+
+describe("when the subscription is deleted and made again", () => {
+  test("what was given back to the old one is not waited for", () => {
+    const returns = new ReturnsByGeneration();
+    back(returns.of(0), "k", ["m1"], 10_000, 0);
+    expect(returns.of(0).admit("k", "m2", 1)).toBe(10_000);
+    expect(returns.of(1).admit("k", "n1", 2)).toBeUndefined();
+    back(returns.of(1), "k", ["n2"], 20_000, 3);
+    expect(returns.of(1).admit("k", "n3", 4)).toBe(20_000);
+  });
+
+  test("what still comes of the old one keeps its order", () => {
+    const returns = new ReturnsByGeneration();
+    back(returns.of(0), "k", ["m1"], 10_000, 0);
+    expect(returns.of(1).size).toBe(0);
+    expect(returns.of(0).admit("k", "m2", 1)).toBe(10_000);
+    // Twice made again: nothing of the first one comes any more, and nothing is kept of it.
+    expect(returns.of(3).size).toBe(0);
+    expect([returns.of(0).size, returns.of(2).size]).toEqual([0, 0]);
   });
 });

@@ -36,7 +36,7 @@ beforeEach(() => {
 function open(...batches: PulledBatch[]): OrderedSettlements {
   const settlements = new OrderedSettlements({
     clock,
-    returns,
+    returns: { of: () => returns },
     requests: {
       tell: (batch, acks, nacks, of, inOrder) => {
         const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -62,7 +62,7 @@ function open(): Reception {
     clock,
     arrivals,
     leases,
-    returns,
+    returns: { of: () => returns },
     requests: {
       receipt: (batch, seconds) => {
         const { promise, resolve } = Promise.withResolvers<ParcelResult>();
