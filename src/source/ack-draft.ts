@@ -1,5 +1,5 @@
 /** A request on its way, and whose ack ids are in it. */
-import type { AckFailures } from "./ack-failures.ts";
+import type { AckFailure, AckFailures } from "./ack-failures.ts";
 import type { AckIds, AckRequest } from "./ack-requests.ts";
 
 /** What became of ack ids that were handed over together. */
@@ -134,10 +134,13 @@ export class AckDraft {
   /**
    * Settles each id by what the service says of it, but those that may be tried again.
    *
-   * @param retry takes an id for another try; false when it may not be tried any more
+   * @param retry takes an id that failed for now for another try; false when it may not be tried any more
    * @returns how many were taken, and how many are given up
    */
-  sort(failures: AckFailures, retry: (id: PlacedId) => boolean): { taken: number; givenUp: number } {
+  sort(
+    failures: AckFailures,
+    retry: (id: PlacedId, failure: Exclude<AckFailure, "permanent">) => boolean,
+  ): { taken: number; givenUp: number } {
     let [taken, givenUp] = [0, 0];
     for (const id of this.#ids()) {
       const { bytes, start, end, parcel, position } = id;
@@ -148,7 +151,7 @@ export class AckDraft {
       } else if (failure === "permanent") {
         givenUp++;
         parcel.lost(position, 1);
-      } else if (!retry(id)) {
+      } else if (!retry(id, failure)) {
         givenUp++;
         parcel.untaken(position, 1);
       }

@@ -6,8 +6,11 @@ import type * as grpc from "@grpc/grpc-js";
 import protobuf from "protobufjs/minimal.js";
 import { readRpcStatus } from "../lib/rpc-status.ts";
 
-/** `transient`: another try may succeed; `permanent`: the lease has ended, or the id was never one of this subscription. */
-export type AckFailure = "transient" | "permanent";
+/**
+ * `transient`: another try may succeed; `unordered`: as soon as earlier messages of the ordering key are acked; `permanent`:
+ * the lease has ended, or the id was never one of this subscription.
+ */
+export type AckFailure = "transient" | "unordered" | "permanent";
 
 /** Failures by ack id; the ids of the request that are not among them succeeded. */
 export type AckFailures = ReadonlyMap<string, AckFailure>;
@@ -15,6 +18,7 @@ export type AckFailures = ReadonlyMap<string, AckFailure>;
 const ackIdReason = "EXACTLY_ONCE_ACKID_FAILURE";
 const ackIdCode = /^(?:TRANSIENT|PERMANENT)_FAILURE_/;
 const transientCode = /^TRANSIENT_FAILURE_/;
+const unorderedCode = "TRANSIENT_FAILURE_UNORDERED_ACK_ID";
 
 /** @returns undefined when the error tells nothing of single ids: then it is about the whole request */
 export function ackFailuresOf(error: unknown): AckFailures | undefined {
@@ -49,10 +53,15 @@ function readErrorInfo(info: Uint8Array, failures: Map<string, AckFailure>): boo
     else if (tag >>> 3 === 3) {
       const [id, code] = readEntry(reader.bytes());
       told ||= ackIdCode.test(code);
-      failures.set(id, transientCode.test(code) ? "transient" : "permanent");
+      failures.set(id, failureOf(code));
     } else reader.skipType(tag & 7);
   }
   return told;
+}
+
+function failureOf(code: string): AckFailure {
+  if (code === unorderedCode) return "unordered";
+  return transientCode.test(code) ? "transient" : "permanent";
 }
 
 /** An entry of a map: key = 1, value = 2. */

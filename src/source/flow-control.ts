@@ -28,6 +28,12 @@ export class FlowControl {
     return this.#bytes;
   }
 
+  /** The limits are reached: nothing is read before something is settled. */
+  get isFull(): boolean {
+    const { maxOutstandingMessages, maxOutstandingBytes } = this.#limits;
+    return this.#messages >= maxOutstandingMessages || this.#bytes >= maxOutstandingBytes;
+  }
+
   /**
    * Calls `read` as soon as there is room. What it brings may overshoot the limits: it is counted all the same.
    *
@@ -80,9 +86,7 @@ export class FlowControl {
   }
 
   get #hasRoom(): boolean {
-    if (this.#lifted) return true;
-    const { maxOutstandingMessages, maxOutstandingBytes } = this.#limits;
-    return !this.#shut && this.#messages < maxOutstandingMessages && this.#bytes < maxOutstandingBytes;
+    return this.#lifted || (!this.#shut && !this.isFull);
   }
 
   get #isHalfEmpty(): boolean {

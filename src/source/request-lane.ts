@@ -39,6 +39,8 @@ export interface LaneOptions {
   readonly givenUp: (ids: number, code: string) => void;
   /** How many requests may be under way at a time; with 1 they arrive in order. */
   readonly maxInFlight?: number;
+  /** So much is held that nothing more is pulled. */
+  readonly isCrowded?: () => boolean;
   /** How often a request is tried at most. */
   readonly maxTries?: number;
   readonly random?: () => number;
@@ -49,6 +51,11 @@ const maxSpare = 4;
 const retryBounds: BackoffBounds = { initialMs: 100, maxMs: 10_000 };
 /** For how long ids that fail alone are tried. */
 const failuresForMs = 600_000;
+/**
+ * So often an id is tried that is taken only after an earlier message of its ordering key, when the process is crowded. Where that
+ * message is not held here, it has to come (again) first, and what waits for it could take the very room that it needs.
+ */
+const crowdedTries = 3;
 
 /**
  * When so many ids in a row were bad, one by one, all are taken to be, until one is taken: that the subscription is another
@@ -221,12 +228,14 @@ export class RequestLane {
   }
 
   #sort(draft: AckDraft, { failures, code }: { readonly failures: AckFailures; readonly code: string }): void {
-    const { clock, maxTries = Infinity, taken, givenUp } = this.#options;
+    const { clock, maxTries = Infinity, isCrowded, taken, givenUp } = this.#options;
     const now = clock.monotonic();
-    const counts = draft.sort(failures, (id) => {
+    const triesUnordered = isCrowded?.() ? crowdedTries : Infinity;
+    const counts = draft.sort(failures, (id, failure) => {
       const { parcel } = id;
       parcel.failuresUntil = Math.min(parcel.failuresUntil, now + failuresForMs);
-      const mayTry = draft.tries < maxTries && now < parcel.failuresUntil && parcel.giveUpAt > now && !this.#closed;
+      const inTime = now < parcel.failuresUntil && parcel.giveUpAt > now && !this.#closed;
+      const mayTry = inTime && draft.tries < (failure === "unordered" ? Math.min(maxTries, triesUnordered) : maxTries);
       if (mayTry) this.#resting.add(id, draft.tries);
       return mayTry;
     });

@@ -65,15 +65,16 @@ export class StreamingPull implements Source {
     this.#options = options;
     this.#streamClient = openClient(endpoint, credentials, { "grpc-node.flow_control_window": flowControlWindow });
     this.#requestClient = openClient(endpoint, credentials);
+    this.#flow = new FlowControl(options.pull);
     this.#requests = new SubscriberRequests({
       subscription,
       client: this.#requestClient,
       clock,
       log,
       observer,
+      isCrowded: () => this.#flow.isFull,
       random,
     });
-    this.#flow = new FlowControl(options.pull);
     this.#health = new PullHealth(subscription, log);
     this.#log = new LimitedLog(log, clock);
     const [requests, flow, arrivals] = [this.#requests, this.#flow, this.#arrivals];

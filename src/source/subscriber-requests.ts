@@ -26,6 +26,8 @@ export interface SubscriberRequestsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly observer: PullObserver;
+  /** So much is held that nothing more is pulled. */
+  readonly isCrowded: () => boolean;
   readonly random?: () => number;
 }
 
@@ -168,7 +170,7 @@ export class SubscriberRequests {
   }
 
   #optionsOf({ kind, seconds, inOrder, receipt }: LaneKind): LaneOptions {
-    const { subscription, clock, observer, random } = this.#options;
+    const { subscription, clock, observer, isCrowded, random } = this.#options;
     const { limits } = this;
     return {
       clock,
@@ -179,6 +181,7 @@ export class SubscriberRequests {
       send: (request) => this.#send(kind, request),
       taken: (ids) => this.#countTaken(kind, ids),
       givenUp: (ids, code) => observer.requestFailed(kind, ids, code),
+      isCrowded,
       ...(inOrder && { maxInFlight: 1 }),
       ...(receipt && { maxTries: receiptTries }),
       ...(random && { random }),

@@ -90,10 +90,10 @@ async function trial(seed: number, traits: SubscriptionTraits): Promise<Record<s
 
 let hardships = 0;
 
-/** With exactly-once delivery acks of a key are confirmed in order: what is behind a message that comes again has to come with it. */
 const subscriptions = [
   { exactlyOnce: false, rewinds: false },
   { exactlyOnce: false, rewinds: true },
+  { exactlyOnce: true, rewinds: false },
   { exactlyOnce: true, rewinds: true },
 ];
 

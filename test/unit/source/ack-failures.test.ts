@@ -4,7 +4,8 @@ import { ackFailuresOf } from "../../../src/source/ack-failures.ts";
 import { encodeStatusPart as encode } from "../../support/ack-failure.ts";
 
 const permanent = "PERMANENT_FAILURE_INVALID_ACK_ID";
-const transient = "TRANSIENT_FAILURE_UNORDERED_ACK_ID";
+const unordered = "TRANSIENT_FAILURE_UNORDERED_ACK_ID";
+const transient = "TRANSIENT_FAILURE_OTHER";
 
 interface Info {
   readonly reason?: string;
@@ -26,12 +27,12 @@ const failuresIn = (...details: object[]): unknown =>
   ackFailuresOf(errorWith(encode("Status", { code: 3, message: "Some ids were invalid", details })));
 
 describe("what is told of single ids", () => {
-  test("is permanent or transient by its code", () => {
-    const metadata = { a: permanent, b: transient, c: "TRANSIENT_FAILURE_OF_ANY_NAME", d: "PERMANENT_FAILURE_NEW" };
+  test("is permanent, out of order or transient by its code", () => {
+    const metadata = { a: permanent, b: unordered, c: "TRANSIENT_FAILURE_OF_ANY_NAME", d: "PERMANENT_FAILURE_NEW" };
     expect(failuresIn(errorInfo({ metadata }))).toEqual(
       new Map([
         ["a", "permanent"],
-        ["b", "transient"],
+        ["b", "unordered"],
         ["c", "transient"],
         ["d", "permanent"],
       ]),

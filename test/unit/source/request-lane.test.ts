@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import type { AckFailure } from "../../../src/source/ack-failures.ts";
 import { AckRequest } from "../../../src/source/ack-requests.ts";
 import { type LaneOptions, RequestLane, type Verdict } from "../../../src/source/request-lane.ts";
 import { pubsubProtos } from "../../../src/lib/protos.ts";
@@ -205,7 +206,7 @@ test("a lane of one request at a time keeps the order, also when a request has t
 
 describe("ids that fail alone", () => {
   /** Answers as a service would that has these failures, each until it has been told so often. */
-  function answerBy(failures: Readonly<Record<string, { as: "transient" | "permanent"; times: number }>>): void {
+  function answerBy(failures: Readonly<Record<string, { as: AckFailure; times: number }>>): void {
     const left = new Map(Object.entries(failures).map(([id, { times }]) => [id, times]));
     automatic = undefined;
     answerNext = ({ ackIds, answer }) => {
@@ -275,6 +276,30 @@ describe("ids that fail alone", () => {
     await clock.advance(60_000);
     expect(await result).toEqual({ lost: [], untaken: [0] });
     expect(sent).toHaveLength(3);
+  });
+
+  /** Half of 1, 2, 4 s. */
+  test("for their order are tried three times while so much is held that nothing more comes, and for longer otherwise", async () => {
+    const failing = { a: { as: "unordered", times: 3 }, b: { as: "transient", times: 4 } } as const;
+    answerBy(failing);
+    let crowded = true;
+    const lane = open({ isCrowded: () => crowded });
+    const first = lane.add(ids("a", "b"), 2, undefined, Infinity);
+    await clock.advance(10_000);
+    expect(sent.map(({ at, ackIds }) => [at, ...ackIds])).toEqual([
+      [5, "a", "b"],
+      [505, "a", "b"],
+      [1505, "a", "b"],
+      [3505, "b"],
+      [7505, "b"],
+    ]);
+    expect(await first).toEqual({ lost: [], untaken: [0] });
+    expect(givenUp).toBe(1);
+    crowded = false;
+    answerBy(failing);
+    const second = lane.add(ids("a"), 1, undefined, Infinity);
+    await clock.advance(10_000);
+    expect(await second).toEqual(all);
   });
 
   test("are given up when the lane is closed while they rest, and flushing does not wait for their rest", async () => {

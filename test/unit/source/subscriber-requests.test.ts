@@ -64,6 +64,7 @@ function open(): SubscriberRequests {
     clock,
     log: pino({}, { write: (line: string) => (log += line) }),
     observer: observer as PullObserver,
+    isCrowded: () => false,
     random: () => 0.5,
   });
 }
