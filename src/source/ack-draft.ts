@@ -12,6 +12,9 @@ export interface ParcelResult {
 
 const none: readonly number[] = [];
 
+/** Is told of messages whose ids are lost or untaken, while others of the parcel may still be tried. */
+export type Dropped = (messages: readonly number[]) => void;
+
 /** Ack ids of one batch that share a fate. */
 export class Parcel {
   readonly source: AckIds;
@@ -25,6 +28,7 @@ export class Parcel {
   #lost = none;
   #untaken = none;
   readonly #resolve: (result: ParcelResult) => void;
+  readonly #dropped: Dropped;
 
   constructor(
     source: AckIds,
@@ -32,12 +36,14 @@ export class Parcel {
     giveUpAt: number,
     count: number,
     resolve: (result: ParcelResult) => void,
+    dropped: Dropped = () => {},
   ) {
     this.source = source;
     this.indices = indices;
     this.giveUpAt = giveUpAt;
     this.#remaining = count;
     this.#resolve = resolve;
+    this.#dropped = dropped;
   }
 
   taken(ids: number): void {
@@ -47,12 +53,16 @@ export class Parcel {
 
   /** @param position the first of the ids, as counted in the parcel */
   lost(position: number, ids: number): void {
-    this.#lost = this.#lost.concat(this.#messages(position, ids));
+    const messages = this.#messages(position, ids);
+    this.#lost = this.#lost.concat(messages);
+    this.#dropped(messages);
     this.taken(ids);
   }
 
   untaken(position: number, ids: number): void {
-    this.#untaken = this.#untaken.concat(this.#messages(position, ids));
+    const messages = this.#messages(position, ids);
+    this.#untaken = this.#untaken.concat(messages);
+    this.#dropped(messages);
     this.taken(ids);
   }
 

@@ -115,13 +115,24 @@ export class HeldBatches {
   }
 
   async #tell(batch: PulledBatch, nacks: ReadonlyMap<number, number>, settlement: Settlement): Promise<void> {
-    const told = this.ordered.has(batch)
-      ? this.ordered.settle(batch, nacks, settlement)
-      : this.#options.requests.settle(batch, nacks, settlement).then(() => this.goAway(nacks));
-    await this.#track(told);
+    await this.#track(
+      this.ordered.has(batch)
+        ? this.ordered.settle(batch, nacks, settlement)
+        : this.#settleUnordered(batch, nacks, settlement),
+    );
     this.leases.drop(batch);
     this.#options.flow.remove(batch.length, batch.messageBytes);
     this.tellOutstanding();
+  }
+
+  async #settleUnordered(
+    batch: PulledBatch,
+    nacks: ReadonlyMap<number, number>,
+    settlement: Settlement,
+  ): Promise<void> {
+    const dropped = (messages: readonly number[]): void => this.leases.leaveOut(batch, messages);
+    await this.#options.requests.settle(batch, nacks, settlement, dropped);
+    this.goAway(nacks);
   }
 
   #track<T>(promise: Promise<T>): Promise<T> {

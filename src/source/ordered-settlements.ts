@@ -78,7 +78,8 @@ export class OrderedSettlements {
     const nacks = new Map([...backAt].toSorted(([a], [b]) => a - b).map(([i, at]) => [i, Math.max(0, at - now)]));
     leases.leaveOut(batch, nacks.keys());
     if (nacks.size > 0) onGivenBack(nacks);
-    const isBack = await requests.tell(batch, acks, nacks, triedFrom(settlement, now), true);
+    const dropped = (messages: readonly number[]): void => leases.leaveOut(batch, messages);
+    const isBack = await requests.tell(batch, acks, nacks, triedFrom(settlement, now), { inOrder: true, dropped });
     leases.leaveOut(batch, acks);
     const atLatest = clock.monotonic() + (isBack ? 0 : maxLeaseMs);
     for (const key of keysBack) returns.of(batch.generation).returned(key, atLatest);

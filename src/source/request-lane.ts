@@ -5,7 +5,7 @@
  */
 import type { Clock, Timer } from "../lib/clock.ts";
 import { type BackoffBounds, backoffMs } from "../lib/retry.ts";
-import { AckDraft, Parcel, type ParcelResult } from "./ack-draft.ts";
+import { AckDraft, type Dropped, Parcel, type ParcelResult } from "./ack-draft.ts";
 import type { AckFailures } from "./ack-failures.ts";
 import type { AckIds, AckRequest } from "./ack-requests.ts";
 import { RestingIds } from "./resting-ids.ts";
@@ -104,11 +104,17 @@ export class RequestLane {
    * @param indices  the messages meant; undefined: all `length` of them
    * @param giveUpAt on the monotonic clock: no second try begins after it
    */
-  add(source: AckIds, length: number, indices: readonly number[] | undefined, giveUpAt: number): Promise<ParcelResult> {
+  add(
+    source: AckIds,
+    length: number,
+    indices: readonly number[] | undefined,
+    giveUpAt: number,
+    dropped?: Dropped,
+  ): Promise<ParcelResult> {
     const count = indices?.length ?? length;
     if (count === 0) return Promise.resolve(allTaken);
     return new Promise((resolve) => {
-      const parcel = new Parcel(source, indices, giveUpAt, count, resolve);
+      const parcel = new Parcel(source, indices, giveUpAt, count, resolve, dropped);
       if (this.#closed) return parcel.untaken(0, count);
       this.#fill(parcel, count);
       this.#collecting ??= this.#options.clock.setTimer(() => this.#collected(), collectMs);

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../lib/clock.ts";
 import { LimitedLog } from "../lib/limited-log.ts";
 import { callUnary, detailsOf, routingHeader, statusName, statusOf } from "../lib/raw-call.ts";
-import type { ParcelResult } from "./ack-draft.ts";
+import type { Dropped, ParcelResult } from "./ack-draft.ts";
 import { type AckFailures, ackFailuresOf } from "./ack-failures.ts";
 import {
   acknowledgePath,
@@ -93,18 +93,25 @@ export class SubscriberRequests {
    * Acks a batch, and gives some of its messages back: tried for as long as their leases can live.
    *
    * @param givenBack message index → pause in milliseconds before it is delivered again, rounded up to seconds (600 at most)
+   * @param dropped is told of messages whose acks are tried no more
    * @returns resolves when the service has taken it, or it was given up
    */
-  async settle(batch: AckBatch, givenBack: ReadonlyMap<number, number>, settlement: Settlement): Promise<void> {
+  async settle(
+    batch: AckBatch,
+    givenBack: ReadonlyMap<number, number>,
+    settlement: Settlement,
+    dropped?: Dropped,
+  ): Promise<void> {
     const acks = allBut(batch.length, givenBack.size > 0 ? givenBack : undefined);
-    await this.tell(batch, acks, givenBack, settlement, false);
+    await this.tell(batch, acks, givenBack, settlement, { inOrder: false, ...(dropped && { dropped }) });
   }
 
   /**
    * Acks some messages of a batch and gives others back.
    *
    * @param acks undefined: all
-   * @param inOrder the acks are taken after all that were handed over in order before
+   * @param how.inOrder the acks are taken after all that were handed over in order before
+   * @param how.dropped as for `settle`
    * @returns false when messages could not be given back: they come again when their leases end
    */
   async tell(
@@ -112,12 +119,11 @@ export class SubscriberRequests {
     acks: readonly number[] | undefined,
     givenBack: ReadonlyMap<number, number>,
     { deadlineAt, lastDeadlineAt }: Settlement,
-    inOrder: boolean,
+    { inOrder, dropped }: { readonly inOrder: boolean; readonly dropped?: Dropped },
   ): Promise<boolean> {
     const { length, generation } = batch;
-    const acked =
-      acks?.length !== 0 &&
-      this.#lane({ kind: "ack", seconds: 0, generation, inOrder }).add(batch, length, acks, lastDeadlineAt);
+    const ackLane: LaneKind = { kind: "ack", seconds: 0, generation, inOrder };
+    const acked = acks?.length !== 0 && this.#lane(ackLane).add(batch, length, acks, lastDeadlineAt, dropped);
     const bySeconds = Map.groupBy(givenBack.keys(), (i) => pauseSeconds(givenBack.get(i)!));
     const back = await Promise.all(
       [...bySeconds].map(([seconds, indices]) =>

@@ -38,6 +38,18 @@ describe("a parcel", () => {
     expect(outcome.result).toEqual({ lost: [2, 3], untaken: [5] });
   });
 
+  test("tells at once of what is not tried any more", () => {
+    const dropped: number[] = [];
+    const tell = (messages: readonly number[]): void => void dropped.push(...messages);
+    const parcel = new Parcel(pulled("a", "b", "c", "d"), [0, 2, 3], Infinity, 3, () => {}, tell);
+    parcel.taken(1);
+    expect(dropped).toEqual([]);
+    parcel.lost(1, 1);
+    expect(dropped).toEqual([2]);
+    parcel.untaken(2, 1);
+    expect(dropped).toEqual([2, 3]);
+  });
+
   test("of all messages counts them as they are", () => {
     const { parcel, outcome } = parcelOf(["a", "b", "c"]);
     parcel.untaken(0, 3);

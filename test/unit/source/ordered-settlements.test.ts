@@ -12,6 +12,7 @@ interface Told {
   readonly nacks: Readonly<Record<string, number>>;
   readonly settlement: Settlement;
   readonly inOrder: boolean;
+  readonly dropped: (messages: readonly number[]) => void;
   readonly taken: (isBack?: boolean) => void;
 }
 
@@ -38,7 +39,7 @@ function open(...batches: PulledBatch[]): OrderedSettlements {
     clock,
     returns: { of: () => returns },
     requests: {
-      tell: (batch, acks, nacks, of, inOrder) => {
+      tell: (batch, acks, nacks, of, { inOrder, dropped }) => {
         const { promise, resolve } = Promise.withResolvers<boolean>();
         const names = (messages: Iterable<number>): string[] => namesOf(batch as PulledBatch, messages);
         told.push({
@@ -46,6 +47,7 @@ function open(...batches: PulledBatch[]): OrderedSettlements {
           nacks: Object.fromEntries([...nacks].map(([i, pauseMs]) => [names([i])[0], pauseMs])),
           settlement: of,
           inOrder,
+          dropped: dropped!,
           taken: (isBack = true) => resolve(isBack),
         });
         return promise;
@@ -100,6 +102,13 @@ test("leases go on until a message is given back, or its ack is taken", async ()
   told[0]!.taken();
   await clock.advance(0);
   expect(leftOut).toEqual(["a2", "a3", "a1"]);
+});
+
+test("a message whose ack is not tried any more is not extended either, whatever becomes of the others", () => {
+  const batch = pulled("a1", "a2", "b1");
+  void open(batch).settle(batch, noNacks, settlement);
+  told[0]!.dropped([1]);
+  expect(leftOut).toEqual(["a2"]);
 });
 
 describe("what is given back", () => {
