@@ -94,6 +94,7 @@ function idAt({ bytes, ranges }: SentAckIds, index: number): Buffer {
   return bytes.subarray(ranges[2 * index], ranges[2 * index + 1]);
 }
 
-function isTransient(code: AckFailureCode): boolean {
+/** Whether another try may succeed. */
+export function isTransient(code: AckFailureCode): boolean {
   return code.startsWith("TRANSIENT_FAILURE_");
 }

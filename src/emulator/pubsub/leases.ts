@@ -116,6 +116,12 @@ export class Leases {
     return this.#unlessHeld;
   }
 
+  /** The lease ends as if its time were over. */
+  expire(ackNumber: number): void {
+    const delivery = this.#byAckNumber.get(ackNumber);
+    if (delivery?.state === "held") this.#fail(delivery);
+  }
+
   /** The message is older than the subscription keeps messages (COMMON-02). */
   drop(delivery: Delivery): void {
     this.#finish(delivery);

@@ -1,7 +1,7 @@
 /** One subscription: its messages, those who want them, and who gets the next ones. Pure but for the injected clock. */
 import type { Clock } from "../../lib/clock.ts";
 import type { RpcError } from "../rpc-error.ts";
-import { applyEach, type AckFailure, type AckFailureCode } from "./ack-failures.ts";
+import { applyEach, isTransient, type AckFailure, type AckFailureCode } from "./ack-failures.ts";
 import type { AckIds } from "./ack-ids.ts";
 import { Consumers, type Consumer } from "./consumers.ts";
 import type { Delivery, Holder } from "./delivery.ts";
@@ -16,7 +16,10 @@ import type { SubscriptionSettings } from "./subscription-settings.ts";
 /** Publishes a message to the dead-letter topic; false when that cannot be, and the message stays. */
 export type ForwardDeadLetter = (message: StoredMessage, attempts: number, settings: SubscriptionSettings) => boolean;
 
-/** Says of the i-th ack number of a request that it is to fail, and how, whatever it names. */
+/**
+ * Says of the i-th ack number of a request that it is to fail, and how, whatever it names. For good means that its lease has
+ * ended, as far as it had one.
+ */
 export type ScriptedAckFailure = (i: number) => AckFailureCode | undefined;
 
 /** A response holds at most so many messages, and ends with the message that reaches so many bytes. */
@@ -220,7 +223,11 @@ export class Subscription {
   ): AckFailure[] {
     this.#expiration.touch();
     const { ordered, exactlyOnce } = this.#settings;
-    const failures = applyEach(ackNumbers, ordered && exactlyOnce, (number, i) => scripted?.(i) ?? apply(number, i));
+    const failures = applyEach(ackNumbers, ordered && exactlyOnce, (number, i) => {
+      const code = scripted?.(i);
+      if (code !== undefined && !isTransient(code)) this.#leases.expire(number);
+      return code ?? apply(number, i);
+    });
     this.distribute();
     return failures;
   }
