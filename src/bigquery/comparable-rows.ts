@@ -1,7 +1,7 @@
 /**
- * With what a row that has an ordering key can be compared in a trial: what comes behind it in its key, and what was
- * delivered with it. These have no effect on it otherwise: the first ones wait for it, and the others may have been given
- * back with keys of their own.
+ * With what a row can be compared in a trial: what comes behind it in its ordering key, if it has one, and what was
+ * delivered with it. These have no effect on it otherwise: the first ones wait for it, and the others may be stored already,
+ * though by another schema of the table, or have been given back with keys of their own.
  */
 import { RowBatch } from "../write/row-batch.ts";
 import { AppendRequest } from "./append-request.ts";
@@ -28,12 +28,12 @@ export function comparableRows(request: AppendRequest, random: () => number): Ap
   const { pending } = request;
   const row = request.row(0);
   const lane = pending.laneOf(row);
-  if (!lane || pending.isGone(row)) return [];
+  if (pending.isGone(row)) return [];
   const delivery = pending.deliveryOf(row);
   const itself = pending.rows.messageOf(row);
   const all = Array.from({ length: delivery.batch.length }, (_, message) => ({ delivery, message }));
   const neighbours = all.filter(({ message }) => message !== itself);
-  const behind = some([...lane.rowsBehind(row), ...lane.waiting()], random);
+  const behind = lane ? some([...lane.rowsBehind(row), ...lane.waiting()], random) : [];
   const rows = behind.filter((each) => typeof each === "number");
   const messages: Message[] = behind.filter((each) => typeof each !== "number");
   messages.push(...some(neighbours, random));

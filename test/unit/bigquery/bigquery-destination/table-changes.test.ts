@@ -222,3 +222,21 @@ test.each([
   expect(delivered.map(fates)).toEqual(delivered.map(() => durable(1000)));
   expect(to.state).toBe("ACTIVE");
 });
+
+test.each(["atLeastOnce", "exactlyOnce"] as const)(
+  "%s: a bad row is told from a changed table though all else that was delivered is stored already",
+  async (delivery) => {
+    const invalid = { error: { code: status.INVALID_ARGUMENT, message: "something about a row" } };
+    const to = await rig.opened({ delivery, batch: { maxBytes: 1 << 20, maxRows: 1, maxDelayMs: 20 } });
+    rig.service.react = (request) => {
+      const isBad = request.rows.includes("poison");
+      if (isBad) rig.table = tableOf("a", "note");
+      const refusal = isBad ? invalid : undefined;
+      return request.offset === undefined ? (refusal ?? stored) : rig.writeStreams.append(request, refusal);
+    };
+    const delivered = rig.deliver(to, ["good", "poison", "good too"]);
+    await rig.clock.advance(10_000);
+    expect(fates(delivered)).toEqual(["durable", "ROW_REJECTED", "durable"]);
+    await to.close();
+  },
+);
