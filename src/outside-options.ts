@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { MillraceError } from "./errors.ts";
 import { parseEndpoint } from "./lib/endpoint-address.ts";
-import { expected, flag, isMap, map, text } from "./options/option.ts";
+import { expected, flag, isMap, map } from "./options/option.ts";
 import { parseTableReference, type TableReference } from "./schema/table-reference.ts";
 
 /** A table of BigQuery, in any of its three spellings. */
@@ -25,8 +25,15 @@ export function tableName(description: string): z.ZodPipe<z.ZodString, z.ZodTran
 /** A Pub/Sub resource name. The last part has 3 to 255 characters, begins with a letter and not with "goog". */
 export function resource(kind: "subscriptions" | "topics", description: string): z.ZodString {
   const letter = kind === "topics" ? "T" : "S";
-  const pattern = new RegExp(`^projects/[^/\\s]+/${kind}/(?!goog)[A-Za-z][A-Za-z0-9._~+%-]{2,254}$`);
-  return text(pattern, `projects/P/${kind}/${letter}`, description);
+  const form = `projects/P/${kind}/${letter}`;
+  const name = expected(
+    `a name of 3 to 255 characters in the place of ${letter}: letters, digits and -_.~+%, beginning with a letter and not with goog`,
+  );
+  return z
+    .string(expected(form))
+    .regex(new RegExp(`^projects/[^/\\s]+/${kind}/[^/\\s]+$`), { ...expected(form), abort: true })
+    .regex(/\/(?!goog)[A-Za-z][A-Za-z0-9._~+%-]{2,254}$/, name)
+    .meta({ description, form });
 }
 
 /** Where the services are; a plaintext endpoint is allowed where `parseEndpoint` says so. */

@@ -46,11 +46,10 @@ export function schemaFaults(
 
 function hint(parent: Path, key: string, schema: z.ZodType): string {
   const options = listOptions(schema).map(({ path }) => path);
-  const siblings = options.filter((path) => parent.every((step, i) => covers(path[i], step)));
-  const meant = nearest(
-    key,
-    siblings.map((path) => path[parent.length]!),
-  );
+  const siblings = options
+    .filter((path) => path.length > parent.length && parent.every((step, i) => covers(path[i], step)))
+    .map((path) => path[parent.length]!);
+  const meant = nearest(key, siblings);
   if (meant !== undefined) return `; did you mean ${meant}?`;
   const elsewhere = options.find((path) => path.at(-1) === key);
   return elsewhere ? ` here; it belongs under ${pathText(elsewhere.slice(0, -1))}` : "";

@@ -30,9 +30,9 @@ function kindOf(value: unknown): string {
   return `a ${typeof value}`;
 }
 
-/** A map of options; unknown keys are faults. */
-export function map<const T extends z.ZodRawShape>(shape: T): z.ZodObject<T, z.core.$strict> {
-  return z.strictObject(shape, expected("a map", "a map"));
+/** A map of options; unknown keys are faults. @param what was expected, when there is no map */
+export function map<const T extends z.ZodRawShape>(shape: T, what = "a map"): z.ZodObject<T, z.core.$strict> {
+  return z.strictObject(shape, expected(what, "a map"));
 }
 
 /** A map that is off unless the file names it; the defaults of its options count from then on. */
@@ -40,7 +40,9 @@ export function optionalMap<const T extends z.ZodRawShape>(
   shape: T,
   description: string,
 ): z.ZodExactOptional<z.ZodObject<T, z.core.$strict>> {
-  return map(shape).exactOptional().meta({ description, form: "a map; off unless it is there" });
+  return map(shape, "a map of its options, or null to leave it off")
+    .exactOptional()
+    .meta({ description, form: "a map; off unless it is there" });
 }
 
 /** True or false; false unless set. */

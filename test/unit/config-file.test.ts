@@ -207,7 +207,9 @@ describe("faults", () => {
     ["delivery: atMostOnce", "delivery expected one of atLeastOnce, exactlyOnce"],
     ["dedupe: { window: 0s }", "dedupe.window expected a duration from 1s to 7d such as 10m"],
     ["dedupe: { maxIds: 10 }", "dedupe.maxIds expected a whole number from 1000 to 50000000"],
-    ["dedupe: true", "dedupe expected a map; got a boolean"],
+    ["dedupe: true", "dedupe expected a map of its options, or null to leave it off; got a boolean"],
+    ["dedupe: { maxIDs: 5000 }", "dedupe.maxIDs is unknown; did you mean maxIds?"],
+    ["breaker: { ratio: 50% }", "breaker.ratio is unknown"],
     ["breaker: { share: 0% }", "breaker.share expected a percentage from 1% to 100%"],
     ["breaker: { share: 0.5 }", "breaker.share expected a percentage from 1% to 100%; got a number"],
     ["breaker: { window: 5 }", "breaker.window expected a whole number from 10 to 1000000"],
@@ -228,6 +230,11 @@ describe("faults", () => {
       "name expected a-z, 0-9 and -, beginning with a letter, at most 63 characters; got a number",
     ],
     ["subscriptions/orders", "topics/orders", "subscription expected projects/P/subscriptions/S"],
+    [
+      "subscriptions/orders-bigquery",
+      "subscriptions/or",
+      "subscription expected a name of 3 to 255 characters in the place of S: letters, digits and -_.~+%, beginning with a letter and not with goog",
+    ],
     [
       "acme.sales.orders",
       "sales.orders",
