@@ -130,8 +130,15 @@ function problemOf(entry: Fault): string | undefined {
   if (entry.message !== undefined && !entry.status) return "has a message without a status";
   if (entry.done && !entry.status && !entry.delayMs) return "has done without status or delayMs";
   if (entry.seed !== undefined && entry.probability === undefined) return "has a seed without a probability";
+  if (isEmptyRange(entry.call)) return "has a range of calls that ends before its beginning; the first call is 1";
   if ((entry.fromMs ?? 0) >= (entry.untilMs ?? Infinity)) return "has fromMs that is not before untilMs";
   return undefined;
+}
+
+/** `"5-3"`, or `"0-0"`: no call has such a number. */
+function isEmptyRange(call: number | string | undefined): boolean {
+  const [, first, last] = typeof call === "string" ? (/^(\d+)-(\d+)$/.exec(call) ?? []) : [];
+  return last !== undefined && Number(last) < Math.max(1, Number(first));
 }
 
 interface Scripted {

@@ -32,13 +32,14 @@ export function pathText(path: Path): string {
     .join("");
 }
 
-/** What a zod schema has found, in the words of its options; unknown keys one by one, with what may have been meant. */
+/** What a zod schema has found, in the words of its options and of the keys of its maps; unknown keys one by one, with what may have been meant. */
 export function schemaFaults(
   error: z.ZodError,
   schema: z.ZodType,
 ): { readonly path: Path; readonly message: string }[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path as Path;
+    if (issue.code === "invalid_key") return issue.issues.map(({ message }) => ({ path, message }));
     if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
     return issue.keys.map((key) => ({ path: [...path, key], message: `is unknown${hint(path, key, schema)}` }));
   });

@@ -66,6 +66,8 @@ describe("a fault file", () => {
     ["OK as a status", { status: "OK" }],
     ["call 0", { call: 0 }],
     ["a range without a beginning", { call: "-3" }],
+    ["a range that ends before its beginning", { call: "10-9" }],
+    ["a range that ends before the first call", { call: "0-0" }],
     ["a negative delay", { delayMs: -1 }],
     ["an unknown key", { delay: 5 }],
     ["half a byte", { method: "AppendRows", rowErrorsContaining: { bytes: "088", message: "m" } }],

@@ -33,3 +33,8 @@ test("how BigQuery behaves: nothing late and 10 MiB unless the file says otherwi
   });
   expect(() => load("bigquery: { schemaDelay: 2h }")).toThrow("1h");
 });
+
+test("a key that is not what the map names is told what was expected", () => {
+  expect(() => load("tables: { acme.sales: table.json }")).toThrow("tables.acme.sales  expected PROJECT.DATASET.TABLE");
+  expect(() => load("payloads: { orders: orders.jsonl }")).toThrow("payloads.orders  expected projects/P/topics/T");
+});
