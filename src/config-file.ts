@@ -191,13 +191,18 @@ function mixtureOf(endpoints: Endpoints): string[] {
 }
 
 function warningsOf(pipelines: readonly PipelineConfig[]): string[] {
-  return pipelines.flatMap(({ name, subscription, bigquery, deadLetter }, i) => {
+  return pipelines.flatMap(({ name, subscription, bigquery, deadLetter, leases, dedupe }, i) => {
     const sharing = pipelines.slice(0, i).find((earlier) => earlier.subscription === subscription);
+    const letGo = (["maxAckExtensionPeriod", "releaseAfter"] as const).filter((option) => leases[option] !== Infinity);
     const warnings = [
       bigquery.state !== undefined && "bigquery.state is ignored: a managed subscription reports it, nobody sets it",
       sharing && `the subscription is also that of ${sharing.name}: each message goes to one of the two only`,
       deadLetter.topic === undefined &&
         "there is no dead-letter topic: messages that cannot be written are given back again and again",
+      ...(dedupe ? [] : letGo).map(
+        (option) =>
+          `leases.${option} lets messages go whose rows are still tried: without dedupe this process writes those that come back to it again`,
+      ),
     ];
     return warnings.filter((warning) => typeof warning === "string").map((warning) => `pipeline ${name}: ${warning}`);
   });

@@ -176,6 +176,25 @@ describe("a good configuration", () => {
     expect([plain?.breaker, plain?.dedupe]).toEqual([undefined, undefined]);
   });
 
+  test.each([
+    ["leases: { releaseAfter: 10m }", ["leases.releaseAfter"]],
+    ["leases: { maxAckExtensionPeriod: 1h }", ["leases.maxAckExtensionPeriod"]],
+    [
+      "leases: { maxAckExtensionPeriod: 1h, releaseAfter: 10m }",
+      ["leases.maxAckExtensionPeriod", "leases.releaseAfter"],
+    ],
+    ["leases: { releaseAfter: 10m }\n    dedupe: {}", []],
+    ["leases: { minDurationPerAckExtension: 1m }", []],
+  ])("messages that are let go while their rows are still tried want dedupe: %s", (lines, named) => {
+    const { warnings } = parseConfig(`${minimal}    ${lines}\n`, {}, "t.yaml");
+    expect(warnings.filter((warning) => warning.includes("dedupe"))).toEqual(
+      named.map(
+        (option) =>
+          `pipeline orders: ${option} lets messages go whose rows are still tried: without dedupe this process writes those that come back to it again`,
+      ),
+    );
+  });
+
   test("the state of a pasted managed subscription is ignored with a warning", () => {
     const { warnings } = parseConfig(minimal.replace("useTableSchema", "state: ACTIVE, useTableSchema"), {}, "t.yaml");
     expect(warnings.filter((warning) => warning.includes("state"))).toEqual([
