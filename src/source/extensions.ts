@@ -21,7 +21,7 @@ export interface ExtensionOptions<B extends LeasedBatch> {
   readonly extend: (batch: B, seconds: number, messages: readonly number[] | undefined) => Promise<ParcelResult>;
   /** The service does not know these messages of the batch of a part any more. */
   readonly lost: (part: LeasePart<B>, messages: readonly number[]) => void;
-  /** Leases of so many messages have ended before they could be extended. */
+  /** Leases of so many messages may have ended before they could be extended. */
   readonly expired: (messages: number) => void;
   /** A part is due again, or at another time. */
   readonly scheduled: (part: LeasePart<B>) => void;

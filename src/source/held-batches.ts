@@ -32,7 +32,7 @@ const leaseEnds: Readonly<Record<LeaseEnd, string>> = {
   limit: "messages are held longer than maxAckExtensionPeriod allows; they may be delivered again",
   released: "messages are held longer than releaseAfter allows; they are given back",
   expired:
-    "leases ended before they could be extended: the process or its network stood still; messages may be delivered again",
+    "leases may have ended before they could be extended: messages lay unread while pulling had stopped, or the process or its network stood still; they may be delivered again",
 };
 
 export class HeldBatches {

@@ -33,7 +33,7 @@ export interface LeaseActions<B> {
   release(batch: B): void;
   /** The total limit is over: the batch's messages may be delivered again although they are held. */
   limitReached(batch: B): void;
-  /** The leases of so many messages have ended before they could be extended, because the process or the network stood still. */
+  /** The leases of so many messages may have ended before they could be extended: they lay unread, or the process or the network stood still. */
   expired(messages: number): void;
 }
 

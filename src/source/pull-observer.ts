@@ -1,4 +1,4 @@
-/** Why leases end: `maxAckExtensionPeriod` is over, `releaseAfter` is over, or they could not be extended in time. */
+/** Why leases end: `maxAckExtensionPeriod` is over, `releaseAfter` is over, or they may have ended before they could be extended. */
 export type LeaseEnd = "limit" | "released" | "expired";
 
 /** What a subscription tells those who count. Called per response, request or batch, never per message. */

@@ -59,7 +59,7 @@ export const counters = {
   extensionRequests: { name: "millrace_lease_extension_requests_total", help: "Requests that extend leases." },
   endedLeases: {
     name: "millrace_lease_ends_total",
-    help: "Messages whose lease is extended no longer, by reason: limit (maxAckExtensionPeriod), released (releaseAfter), expired (the process stood still).",
+    help: "Messages whose lease is extended no longer, by reason: limit (maxAckExtensionPeriod), released (releaseAfter), expired (perhaps: they lay unread, or the process stood still).",
     labels: ["reason"],
   },
   openedStreams: { name: "millrace_pull_stream_opens_total", help: "Streaming pull connections that were opened." },
