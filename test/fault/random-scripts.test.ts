@@ -20,6 +20,7 @@ test(
   `${count} scripts, FAULT_SEED=${faultSeed}: nothing is lost, nothing is where it should not be, nothing spins`,
   { timeout: 120_000 + count * 30_000 },
   async () => {
+    expect(count, "FAULT_COUNT is a number above 0").toBeGreaterThan(0);
     const campaign = new Campaign(showProgress);
     await campaign.run(file === undefined ? randomScripts() : [scriptOf(file)], atOnce);
     for (const line of [campaign.report, ...campaign.failures]) process.stdout.write(`${JSON.stringify(line)}\n`);
