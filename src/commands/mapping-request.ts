@@ -146,7 +146,13 @@ async function fetchSchema(reference: TableReference, configured: Endpoint | und
   const { fetchTable } = await import("../bigquery/tables.ts");
   const endpoint = configured ?? (await environmentEndpoint());
   const credentials = endpoint.plaintext ? undefined : await openCredentials();
-  return fetchTable(reference, { endpoint, credentials, clock: systemClock }, new AbortController().signal);
+  try {
+    return await fetchTable(reference, { endpoint, credentials, clock: systemClock }, new AbortController().signal);
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    const { project, dataset, table } = reference;
+    throw new SetupError(`${project}.${dataset}.${table}: ${error.message}`);
+  }
 }
 
 async function environmentEndpoint(): Promise<Endpoint> {

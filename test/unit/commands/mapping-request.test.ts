@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { defaultSettings, readMappingRequest } from "../../../src/commands/mapping-request.ts";
 import { mappingOptionsOf, pipelineFromSettings } from "../../../src/config-file.ts";
 
@@ -8,6 +8,10 @@ test("the defaults of calls that name no option are those of the configuration",
   const pipeline = pipelineFromSettings({}, []);
   expect(defaultSettings.options).toEqual({ ...mappingOptionsOf(pipeline), subscription: "" });
   expect(defaultSettings.maxRequestBytes).toBe(pipeline.append.maxRequestBytes);
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
 });
 
 describe("the flags of map", () => {
@@ -40,4 +44,11 @@ describe("the flags of map", () => {
   ])("%j is refused with a reason", async (flags, reason) => {
     await expect(readMappingRequest(flags)).rejects.toThrow(reason);
   });
+});
+
+test("a table that cannot be had is named", async () => {
+  vi.stubEnv("BIGQUERY_EMULATOR_HOST", "127.0.0.1:1");
+  await expect(readMappingRequest({ table: "acme.sales.gone" })).rejects.toThrow(
+    "acme.sales.gone: the table's schema could not be fetched from 127.0.0.1:1",
+  );
 });
