@@ -43,6 +43,8 @@ export class RefusalBreaker implements Breaker {
   /** Taken, and without a fate as yet. */
   #underWay = 0;
   #sampling = false;
+  /** What it has tripped over, and what to do. */
+  #finding = "";
   #sampleAtMs = Infinity;
   #pauseMs = firstPauseMs;
   #closedAtMs = -Infinity;
@@ -59,7 +61,9 @@ export class RefusalBreaker implements Breaker {
   }
 
   get stateReason(): string {
-    return this.#told.reason;
+    if (this.state === "ACTIVE" || this.#now < this.#sampleAtMs) return this.#told.reason;
+    const share = Math.round(this.#options.share * 100);
+    return `${this.#finding}; the next ${this.#sample} messages are a sample: all goes on when fewer than ${share} % of them are refused, or after a restart.`;
   }
 
   async taken(messages: number, signal: AbortSignal): Promise<void> {
@@ -105,7 +109,9 @@ export class RefusalBreaker implements Breaker {
     this.#sampleAtMs = this.#now + this.#pauseMs;
     this.#sampling = false;
     this.#allowance = 0;
-    this.#told.become("TRIPPED", this.#reason());
+    this.#finding = this.#findingNow();
+    const again = new Date(this.#options.clock.now() + this.#pauseMs).toISOString();
+    this.#told.become("TRIPPED", `${this.#finding}; a sample is tried at ${again}, or after a restart.`);
     this.#options.observer.tripped();
     this.#window.clear();
   }
@@ -136,11 +142,10 @@ export class RefusalBreaker implements Breaker {
     if (!judged.signal.aborted && !signal.aborted) this.#allowance = this.#sample;
   }
 
-  #reason(): string {
+  #findingNow(): string {
     const { refused, messages, share, codes } = this.#window;
     const named = codes.slice(0, namedCodes).map(([code, count]) => `${code} ${count}`);
     const percent = `${(share * 100).toFixed(1)} %`;
-    const again = new Date(this.#options.clock.now() + this.#pauseMs).toISOString();
-    return `${refused} of the last ${messages} messages (${percent}) were refused: ${named.join(", ")}. They are given back, not dead-lettered, unless they have an ordering key. Mend the mapping, the table or the publisher; a sample is tried at ${again}, or after a restart.`;
+    return `${refused} of the last ${messages} messages (${percent}) were refused: ${named.join(", ")}. They are given back, not dead-lettered, unless they have an ordering key. Mend the mapping, the table or the publisher`;
   }
 }

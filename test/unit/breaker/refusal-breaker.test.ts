@@ -74,6 +74,20 @@ test("it trips at the threshold, and says over what", async () => {
   expect(trips).toBe(1);
 });
 
+test("from the moment of the sample on it says what ends the state, also while no message comes", async () => {
+  await run(200, 150);
+  await clock.advance(minute - 1);
+  expect(breaker.stateReason).toContain("a sample is tried at 2026-01-01T00:01:00.000Z, or after a restart.");
+  await clock.advance(1);
+  const now =
+    "150 of the last 200 messages (75.0 %) were refused: TYPE_MISMATCH 112, UNKNOWN_FIELD 38. They are given back, not dead-lettered, unless they have an ordering key. Mend the mapping, the table or the publisher; the next 100 messages are a sample: all goes on when fewer than 50 % of them are refused, or after a restart.";
+  expect(breaker.stateReason).toBe(now);
+  await run(60, 0);
+  expect(breaker).toMatchObject({ state: "TRIPPED", stateReason: now });
+  await run(40, 0);
+  expect(breaker).toMatchObject({ state: "ACTIVE", stateReason: "" });
+});
+
 describe("when it has tripped", () => {
   let held = { free: true };
 
