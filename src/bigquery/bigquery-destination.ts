@@ -11,7 +11,7 @@ import type { Clock } from "../lib/clock.ts";
 import { MemoryShare } from "../lib/memory-share.ts";
 import { version } from "../lib/version.ts";
 import { type MessageBatch, Outcomes, type PipelineState } from "../message.ts";
-import { tableName } from "../schema/table-reference.ts";
+import { dottedName, tableName } from "../schema/table-reference.ts";
 import type { TableSchema } from "../schema/table-schema.ts";
 import type { Transcoder } from "../transcode/transcoder.ts";
 import type { AppendObserver } from "./append-observer.ts";
@@ -80,8 +80,7 @@ export class BigQueryDestination implements Destination {
     const { clock, log, observer, batch, append, refusedHoldsKey } = options;
     const { random, openCall, writeStreams } = parts;
     this.#writeStreams = writeStreams;
-    const { project, dataset, table } = options.table;
-    this.#tableName = `${project}.${dataset}.${table}`;
+    this.#tableName = dottedName(options.table);
     this.#state = new DestinationState({ table: this.#tableName, log, trouble: () => this.#trouble });
     const writeStream = `${tableName(options.table)}/streams/_default`;
     const traceId = `millrace:${version()}`;

@@ -5,7 +5,7 @@ import { systemClock } from "../lib/clock.ts";
 import type { Endpoint } from "../lib/endpoint.ts";
 import { readText } from "../lib/read-file.ts";
 import type { MappingOptions } from "../mapping/mapping-plan.ts";
-import { parseTableReference, type TableReference } from "../schema/table-reference.ts";
+import { dottedName, parseTableReference, type TableReference } from "../schema/table-reference.ts";
 import { parseTableSchema, type TableSchema } from "../schema/table-schema.ts";
 
 /** The flags that say which table, and how. */
@@ -150,8 +150,7 @@ async function fetchSchema(reference: TableReference, configured: Endpoint | und
     return await fetchTable(reference, { endpoint, credentials, clock: systemClock }, new AbortController().signal);
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
-    const { project, dataset, table } = reference;
-    throw new SetupError(`${project}.${dataset}.${table}: ${error.message}`);
+    throw new SetupError(`${dottedName(reference)}: ${error.message}`);
   }
 }
 

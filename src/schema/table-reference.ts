@@ -33,6 +33,11 @@ export function parseTableReference(text: string): TableReference {
   );
 }
 
+/** As people write it. */
+export function dottedName({ project, dataset, table }: TableReference): string {
+  return `${project}.${dataset}.${table}`;
+}
+
 /** The resource name, as the Storage Write API spells it. */
 export function tableName(reference: TableReference): string {
   return `projects/${reference.project}/datasets/${reference.dataset}/tables/${reference.table}`;

@@ -10,8 +10,6 @@ export interface ParcelResult {
   readonly untaken: readonly number[];
 }
 
-const none: readonly number[] = [];
-
 /** Is told of messages whose ids are lost or untaken, while others of the parcel may still be tried. */
 export type Dropped = (messages: readonly number[]) => void;
 
@@ -25,8 +23,8 @@ export class Parcel {
   /** The same for ids that fail alone, from the first such failure on. */
   failuresUntil = Infinity;
   #remaining: number;
-  #lost = none;
-  #untaken = none;
+  readonly #lost: number[] = [];
+  readonly #untaken: number[] = [];
   readonly #resolve: (result: ParcelResult) => void;
   readonly #dropped: Dropped;
 
@@ -53,21 +51,18 @@ export class Parcel {
 
   /** @param position the first of the ids, as counted in the parcel */
   lost(position: number, ids: number): void {
-    const messages = this.#messages(position, ids);
-    this.#lost = this.#lost.concat(messages);
-    this.#dropped(messages);
-    this.taken(ids);
+    this.#drop(position, ids, this.#lost);
   }
 
   untaken(position: number, ids: number): void {
-    const messages = this.#messages(position, ids);
-    this.#untaken = this.#untaken.concat(messages);
-    this.#dropped(messages);
-    this.taken(ids);
+    this.#drop(position, ids, this.#untaken);
   }
 
-  #messages(position: number, ids: number): number[] {
-    return Array.from({ length: ids }, (_, k) => this.indices?.[position + k] ?? position + k);
+  #drop(position: number, ids: number, others: number[]): void {
+    const messages = Array.from({ length: ids }, (_, k) => this.indices?.[position + k] ?? position + k);
+    for (const message of messages) others.push(message);
+    this.#dropped(messages);
+    this.taken(ids);
   }
 }
 

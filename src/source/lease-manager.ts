@@ -223,8 +223,9 @@ export class LeaseManager<B extends LeasedBatch> {
   }
 
   #leaveOut(lease: Lease<B>, messages: Iterable<number>): void {
-    lease.leftOut = new Set([...(lease.leftOut ?? []), ...messages]);
-    if (lease.leftOut.size === lease.batch.length) this.#stop(lease);
+    const leftOut = (lease.leftOut ??= new Set());
+    for (const message of messages) leftOut.add(message);
+    if (leftOut.size === lease.batch.length) this.#stop(lease);
   }
 
   *#ages(): Generator<{ ageMs: number; messages: number }> {

@@ -11,7 +11,7 @@ export interface Lease<B extends LeasedBatch> {
   readonly receivedAt: number;
   readonly parts: readonly LeasePart<B>[];
   /** Messages that must not or cannot be extended: given back on settlement, or the service does not know them. */
-  leftOut: ReadonlySet<number> | undefined;
+  leftOut: Set<number> | undefined;
   settling: boolean;
   /** Given back, or left to its deadline. */
   ended: boolean;

@@ -103,7 +103,7 @@ export class SubscriberRequests {
     dropped?: Dropped,
   ): Promise<void> {
     const acks = allBut(batch.length, givenBack.size > 0 ? givenBack : undefined);
-    await this.tell(batch, acks, givenBack, settlement, { inOrder: false, ...(dropped && { dropped }) });
+    await this.tell(batch, acks, givenBack, settlement, { inOrder: false, dropped });
   }
 
   /**
@@ -119,7 +119,7 @@ export class SubscriberRequests {
     acks: readonly number[] | undefined,
     givenBack: ReadonlyMap<number, number>,
     { deadlineAt, lastDeadlineAt }: Settlement,
-    { inOrder, dropped }: { readonly inOrder: boolean; readonly dropped?: Dropped },
+    { inOrder, dropped }: { readonly inOrder: boolean; readonly dropped: Dropped | undefined },
   ): Promise<boolean> {
     const { length, generation } = batch;
     const ackLane: LaneKind = { kind: "ack", seconds: 0, generation, inOrder };
